@@ -7,8 +7,8 @@ fault (our program missing or killed, a configuration that cannot be read, a ful
 repository or another hook can do against it, also with hooks of the whole machine. Installing twice must
 be once, and uninstalling must leave the settings as they were. Under `eclusa guard` a command must run on a
 layer that is applied at the end, the model must get the key, and the agent must not have it; live, our
-tools must do it, and what the agent does itself must not. The engines of Codex and Gemini CLI judge rules
-for `eclusa policy compare --real`. Prints one line for each, and ends with 1 if any is wrong."""
+tools must do it, and what the agent does itself must not. Prints one line for each, and ends with 1 if any
+is wrong."""
 import argparse, json, os, shutil, signal, subprocess, sys, tempfile, threading, time
 from http.server import ThreadingHTTPServer
 
@@ -256,33 +256,6 @@ def play(agent, options, case):
     return "ran" if ran else "blocked", world.wrong
 
 
-def compare(agent, options):
-    """The agent's own engine judges its rules: `env git push` runs more freely there than here."""
-    top = tempfile.mkdtemp(prefix="eclusa-compare-", dir=options.scratch)
-    name, text = {"codex": ("default.rules", 'prefix_rule(pattern = ["git", "push"], decision = "forbidden")\n'),
-                  "gemini": ("rules.toml", '[[rule]]\ntoolName = "run_shell_command"\ncommandPrefix = "git push"\n'
-                                           'decision = "deny"\npriority = 100\n')}[agent]
-    os.mkdir(top + "/project")
-    open(top + "/project/" + name, "w").write(text)
-    rule = '[[rules]]\ndecision = "deny"\ncommand = "git push"\n'
-    os.makedirs(top + "/.config/eclusa")
-    open(top + "/.config/eclusa/eclusa.toml", "w").write(rule)
-    env = {"HOME": top, "PATH": os.path.join(options.packages, agent, "node_modules/.bin") + ":" + os.environ["PATH"]}
-    ran = subprocess.run([options.eclusa, "--json", "policy", "compare", agent, name, "--real"], cwd=top + "/project", env=env,
-                         capture_output=True, text=True)
-    try:
-        said = json.loads(ran.stdout)
-    except ValueError:
-        return "", ["it said nothing: " + ran.stderr[-400:]]
-    looser = [it.get("command", "").strip() for it in said["looser_there"]]
-    wrong = [] if said["judge"] == "program" else ["a model judged"]
-    if "env git push" not in looser or "git push" in looser:
-        wrong.append("looser there: %s" % looser[:20])
-    if not wrong:
-        shutil.rmtree(top, ignore_errors=True)
-    return "%d looser" % len(looser), wrong
-
-
 def guard(agent, options, live):
     """One session of an agent that is guarded. Returns what became of it, and what is wrong."""
     top = tempfile.mkdtemp(prefix="eclusa-guard-", dir=options.scratch)
@@ -365,8 +338,6 @@ def main():
     for agent in options.agents:
         cases = [(case[0], lambda case=case: play(agent, options, case)) for case in [*ALL, *ATTACKS.get(agent, [])]]
         cases += [("guarded, staged", lambda: guard(agent, options, False)), ("guarded, live", lambda: guard(agent, options, True))]
-        if agent in ("codex", "gemini"):
-            cases.append(("rules compared", lambda: compare(agent, options)))
         for name, run in [it for it in cases if it[0].startswith(tuple(options.only.split(",")))]:
             begun = time.monotonic()
             became, wrong = run()

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use eclusa::*;
-use eclusa_agent::{
-    Conversation, ConversationSetup, MemoryTranscripts, Persona, ScriptModel, TurnEnd, TurnLimits,
-};
+use eclusa_chat::{Conversation, ConversationSetup, MemoryTranscripts, Persona, TurnEnd};
+use eclusa_models::{ScriptModel, TurnLimits};
 use serde_json::json;
 
 use crate::{
@@ -38,7 +37,7 @@ pub(crate) fn run() -> Told {
         };
         let report = runtime.block_on(async {
             let (mut conversation, _events) = Conversation::open(setup).await?;
-            Ok::<_, eclusa_agent::OpenError>(conversation.turn("go".into()).await)
+            Ok::<_, eclusa_chat::OpenError>(conversation.turn("go".into()).await)
         })?;
         match report.end {
             TurnEnd::Done => Ok(()),

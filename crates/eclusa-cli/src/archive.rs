@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use eclusa_agent::{
+use eclusa_chat::{
     ConversationHead, TranscriptItem, TranscriptStore,
     transcript::{ArchiveError, CallFate, ConversationLock, EntrySize, fate_in},
 };

@@ -1,15 +1,10 @@
 //! The command line, as typed.
 
-use std::{ops::Range, path::PathBuf, time::Duration};
+use std::{ops::Range, time::Duration};
 
-use clap::{
-    Args as Group, Parser, Subcommand,
-    builder::{PossibleValuesParser, TypedValueParser},
-};
+use clap::{Args as Group, Parser, Subcommand};
 use clap_complete::Shell;
-use eclusa::Mode;
-
-use crate::screen::ColorChoice;
+pub(crate) use eclusa_app::global::Global;
 
 mod agents;
 mod allow;
@@ -72,56 +67,6 @@ pub(crate) struct Args {
     pub(crate) global: Global,
     #[command(subcommand)]
     pub(crate) command: Command,
-}
-
-/// Options of every command.
-#[derive(Debug, Clone, Default, Group)]
-#[command(next_help_heading = "Global options")]
-pub(crate) struct Global {
-    /// Directory that calls work in [default: the project around the current directory]
-    #[arg(long, global = true, hide_short_help = true, value_name = "DIR")]
-    pub(crate) workspace: Option<PathBuf>,
-    /// When to ask a person; denials, path rules and checkpoints hold in every mode
-    #[arg(long, global = true, hide_short_help = true, value_parser = modes())]
-    pub(crate) mode: Option<Mode>,
-    /// Decide, but run nothing and ask nobody
-    #[arg(long, global = true, hide_short_help = true)]
-    pub(crate) dry_run: bool,
-    /// Print JSON
-    #[arg(long, global = true, hide_short_help = true)]
-    pub(crate) json: bool,
-    /// Add the small tools of the demo (`echo`, `note`, `time`), to try the gate with
-    #[arg(long, global = true, hide = true, env = "ECLUSA_EXAMPLE_TOOLS", hide_env = true)]
-    pub(crate) example_tools: bool,
-    /// Another file of rules and settings; repeatable
-    #[arg(long, global = true, hide_short_help = true, value_name = "FILE")]
-    pub(crate) policy: Vec<PathBuf>,
-    /// Configuration file to use instead of your own
-    #[arg(long, global = true, hide_short_help = true, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
-    /// Directory for logs and undo history [default: in your state directory]
-    #[arg(long, global = true, hide_short_help = true, value_name = "DIR")]
-    pub(crate) state: Option<PathBuf>,
-    /// When to use colours
-    #[arg(
-        long,
-        global = true,
-        hide_short_help = true,
-        value_enum,
-        default_value_t,
-        value_name = "WHEN"
-    )]
-    pub(crate) color: ColorChoice,
-    /// Print exact times in UTC instead of relative ones
-    #[arg(long, global = true, hide_short_help = true)]
-    pub(crate) utc: bool,
-    /// Print what happens to stderr; twice for more
-    #[arg(short, long, global = true, hide_short_help = true, action = clap::ArgAction::Count)]
-    pub(crate) verbose: u8,
-}
-
-fn modes() -> impl TypedValueParser<Value = Mode> {
-    PossibleValuesParser::new(Mode::ALL.map(Mode::as_str)).try_map(|word| word.parse::<Mode>())
 }
 
 /// The commands.
@@ -244,7 +189,7 @@ Examples:
         #[command(subcommand)]
         what: Option<ConfigCommand>,
     },
-    /// Test, lint, replay, suggest, import and export rules
+    /// Test, lint, replay, suggest and import rules
     #[command(after_help = "\
 Examples:
   eclusa policy test                            every example of every rule, in all layers
@@ -252,7 +197,6 @@ Examples:
   eclusa policy replay new.toml --since 7d      what new.toml would have decided
   eclusa policy suggest                         rules that would have saved questions
   eclusa policy import claude-code .claude/settings.json
-  eclusa policy export codex
 
 `test` and `lint` end with exit code 1 when there is something to fix.")]
     Policy {

@@ -94,7 +94,7 @@ pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
         }
         Command::Log { list, what } => log::run(&paths(&global)?, list, what, global.json).await,
         Command::Config { what } => config::run(&global, what),
-        Command::Policy { what } => policy::run(&global, what).await,
+        Command::Policy { what } => policy::run(&global, what),
         Command::Approvals { what } => approvals::run(&global, what).await,
         Command::People { what } => people::run(&global, what),
         Command::Allow(args) => allow::run(&open(&global)?, args, global.json).await,

@@ -6,46 +6,21 @@
 
 use std::{ffi::OsString, io::Write as _, process::ExitCode};
 
-mod address_variable;
-mod allowances;
 mod archive;
 mod args;
 mod chat;
-mod checks;
-mod command_tool;
 mod commands;
-mod config_layers;
-mod context;
-mod examples;
-mod failure;
-mod gates;
-mod git_excludes;
-mod notifications;
-mod open_model;
-mod paths;
-mod person;
-mod queue_approver;
-mod queues;
-mod read_text;
-mod registry;
-mod remember;
-mod reviewers;
-mod rule_uses;
-mod screen;
-mod servers;
-mod shell;
-mod since;
-mod spawn;
 mod telemetry;
-mod terminal;
-mod tickets;
-mod timestamp;
-mod token_store;
 mod toml_json;
 mod transcript_spool;
-mod trust;
-mod undo_retention;
-mod up_token;
+
+use eclusa_app::{
+    address_variable, allowances, config_layers, context, examples, gates, notifications,
+    open_model, paths, person, queues, read_text, remember, reviewers, rule_uses, servers, shell,
+    tickets, trust, undo_retention, up_token,
+};
+use eclusa_spawn as spawn;
+use eclusa_term::{failure, screen, since, terminal, timestamp};
 
 use args::{AgentsCommand, Args, Command, Global};
 use failure::{Exit, Failure};

@@ -7,7 +7,7 @@ use std::{
 };
 
 use eclusa::{GateSetup, Registration, Spool, spool::TextPieces};
-use eclusa_agent::{ItemBody, TranscriptStore};
+use eclusa_chat::{ItemBody, TranscriptStore};
 use eclusa_tools::PagedOutput;
 use futures::future::BoxFuture;
 

@@ -22,6 +22,7 @@ use eclusa::{
 pub use agents::{AgentSettings, AgentShell};
 pub use commands::CommandSettings;
 pub use error::{ConfigError, ConfigErrors};
+pub use grant_rule::{rule_text, with_rule};
 pub use models::{
     KeySource, ModelSettings, ModelWire, PersonaSettings, PriceSettings, ThinkingLevel,
     TurnSettings,
@@ -40,6 +41,7 @@ mod commands;
 mod diagnostics;
 mod error;
 mod files;
+mod grant_rule;
 mod merge;
 mod models;
 mod modes;

@@ -81,6 +81,9 @@ pub use output::Output;
 pub use overlay_hazards::{OverlayHazard, overlay_hazards};
 pub use plan::{Hold, Keep, Limits, Plan, PrivateMount, SYSTEM_ROOTS, Staging};
 #[cfg(not(enforced))]
+#[doc(hidden)]
+pub use portable::test_support;
+#[cfg(not(enforced))]
 pub use portable::{Sandbox, SharedNetwork, forget, probe, pseudo_terminal, recall_or_probe};
 #[cfg(enforced)]
 pub use probe::probe;

@@ -38,6 +38,7 @@ mod contents;
 pub(crate) mod journal;
 mod lock;
 pub(crate) mod op;
+mod open_up;
 pub(crate) mod packed;
 pub(crate) mod parents;
 mod prepare;

@@ -79,7 +79,6 @@ pub mod redact;
 pub mod registry;
 mod repository;
 mod requirement;
-mod result;
 pub mod review;
 mod run;
 mod schedule;
@@ -97,7 +96,7 @@ pub(crate) use approve::{
     Statement, Tally,
 };
 pub use attachment::Attachment;
-pub(crate) use attachment::{Body, Media};
+pub(crate) use attachment::Body;
 pub(crate) use audit::{ArgsInLog, AuditError, Clock, Receipt, SentRequest, SystemClock};
 pub use audit::{AuditSink, MemoryLog, Record, Reply};
 pub use call::{Incoming, Origin, ToolCall};
@@ -136,7 +135,6 @@ pub use redact::Redactor;
 pub(crate) use registry::{Registered, RegistryError};
 pub use registry::{Registration, Registry};
 pub(crate) use requirement::{Proof, Requirement, Vote};
-pub use result::{CallResult, ResultShape};
 pub use review::{FnReviewer, Review, Reviewer};
 pub(crate) use review::{ReviewCache, ReviewConfig, ReviewError};
 pub use run::{CallNesting, Mode, Run};

@@ -1,8 +1,8 @@
 //! `eclusa policy`, as typed.
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
-use clap::{Subcommand, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
 use crate::since::{Since, parse_since};
 
@@ -40,29 +40,19 @@ pub(crate) enum PolicyCommand {
         /// opencode.json
         file: PathBuf,
     },
-    /// Show where another agent's own rules are looser or stricter than yours
-    #[command(after_help = "\
-Commands are made from the words of both sides in eighteen spellings (behind `env`, inside \
-`bash -c`, with operators), paths from the globs of both; each is judged by your rules and by a model \
-of how the agent reads its own. Files are compared for agents that have rules about paths: \
-claude-code, cursor and opencode. --real has the agent's own program judge the commands instead: \
-`codex execpolicy check`, or the engine in the bundle of Gemini CLI (with node).
+    /// Removed; says what took its place
+    #[command(hide = true, disable_help_flag = true)]
+    Compare(RemovedArgs),
+    /// Removed; says what took its place
+    #[command(hide = true, disable_help_flag = true)]
+    Export(RemovedArgs),
+}
 
-Exit codes: 0 nothing is looser there, 1 something is.")]
-    Compare {
-        /// Whose settings
-        agent: Agent,
-        /// The file: settings.json, cli-config.json, *.rules, a policy file or opencode.json
-        file: PathBuf,
-        /// Ask the agent's own program about commands: codex or gemini, in PATH
-        #[arg(long)]
-        real: bool,
-    },
-    /// Convert your rules to another agent's permission settings
-    Export {
-        /// For whom
-        agent: Agent,
-    },
+/// Whatever a command was given that is gone.
+#[derive(Debug, Args)]
+pub(crate) struct RemovedArgs {
+    #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
 }
 
 /// An agent with permission settings of its own.

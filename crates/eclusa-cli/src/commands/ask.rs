@@ -7,7 +7,7 @@ use std::{
 };
 
 use eclusa::{Gate, Run};
-use eclusa_agent::{
+use eclusa_chat::{
     AgentEvent, CallOutcome, Conversation, OpenError, TurnEnd, TurnReport, UserMessage,
 };
 use tokio::sync::mpsc;

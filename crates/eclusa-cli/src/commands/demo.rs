@@ -10,11 +10,12 @@ use eclusa::{
     FnReviewer, Gate, Origin, Review, Run, ToolCall, Workspace,
     workspace::{Bounds, Diff},
 };
-use eclusa_agent::{
-    AgentEvent, CallOutcome, Conversation, ConversationSetup, Persona, ScriptModel, TaskRole,
-    TaskTool, TurnEnd, TurnLimits, UserMessage,
+use eclusa_chat::{
+    AgentEvent, CallOutcome, Conversation, ConversationSetup, Persona, TaskRole, TaskTool, TurnEnd,
+    UserMessage,
 };
 use eclusa_config::{Config, Layer};
+use eclusa_models::{ScriptModel, TurnLimits};
 use eclusa_store::Store;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;

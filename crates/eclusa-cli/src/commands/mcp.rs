@@ -8,6 +8,8 @@ use std::{
 use eclusa::{Files, Gate, GateSetup};
 use eclusa_mcp::{Startup, ThroughClient, WaitLimits, serve_stdio};
 
+mod wrap;
+
 use crate::{
     args::{Global, McpArgs, WrapArgs},
     context::AppContext,
@@ -111,7 +113,7 @@ pub(super) fn open(
     let plain = wrap.is_some();
     let installed = wrap.as_ref().is_some_and(|it| it.installed);
     let servers = match wrap {
-        Some(wrap) => vec![servers::wrapped(wrap)?],
+        Some(wrap) => vec![wrap::wrapped(wrap)?],
         None => ctx.config.servers.clone(),
     };
     match plain {

@@ -3,7 +3,8 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use eclusa::redact::SecretRule;
-use eclusa_agent::{Model, Persona, TurnLimits};
+use eclusa_chat::Persona;
+use eclusa_models::{Model, TurnLimits};
 
 use crate::{
     context::AppContext,

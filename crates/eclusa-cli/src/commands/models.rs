@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use eclusa_agent::{
-    Persona,
-    model::{Delta, ModelRequest, ViewMessage},
-};
+use eclusa_chat::Persona;
 use eclusa_config::KeySource;
+use eclusa_models::model::{Delta, ModelRequest, ViewMessage};
 use serde_json::json;
 
 use super::model_choice;

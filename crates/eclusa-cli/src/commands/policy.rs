@@ -9,9 +9,7 @@ use crate::{
 };
 
 mod agent_rules;
-mod compare;
 mod examples;
-mod export;
 mod import;
 mod layers;
 pub(super) mod lint;
@@ -36,7 +34,15 @@ pub(super) fn suggestions(
     suggest::recent(ctx, week, count)
 }
 
-pub(super) async fn run(global: &Global, what: PolicyCommand) -> Result<Exit, Failure> {
+/// What took the place of a command that is gone. For one release.
+fn removed(name: &str, done: &str) -> Failure {
+    Failure::usage(format!(
+        "`policy {name}` was removed: `eclusa install AGENT` has your rules decide about every call \
+         of the agent, so that no rule has to be {done}"
+    ))
+}
+
+pub(super) fn run(global: &Global, what: PolicyCommand) -> Result<Exit, Failure> {
     let mut screen = Screen::stdout();
     let exit = match what {
         PolicyCommand::Test { files } => examples::run(global, &files, &mut screen),
@@ -44,10 +50,8 @@ pub(super) async fn run(global: &Global, what: PolicyCommand) -> Result<Exit, Fa
         PolicyCommand::Replay { file, since } => replay::run(global, &file, since, &mut screen),
         PolicyCommand::Suggest { since, count } => suggest::run(global, since, count, &mut screen),
         PolicyCommand::Import { agent, file } => import::run(global, agent, &file, &mut screen),
-        PolicyCommand::Compare { agent, file, real } => {
-            compare::run(global, agent, &file, real, &mut screen).await
-        }
-        PolicyCommand::Export { agent } => export::run(global, agent, &mut screen),
+        PolicyCommand::Compare(_) => Err(removed("compare", "compared")),
+        PolicyCommand::Export(_) => Err(removed("export", "exported")),
     }?;
     screen.flush()?;
     Ok(exit)

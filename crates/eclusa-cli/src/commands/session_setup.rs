@@ -3,10 +3,10 @@
 use std::{io::Read, path::Path, sync::Arc};
 
 use eclusa::{Files, Gate, Scene, parse::fenced};
-use eclusa_agent::{
-    ConversationSetup, Model, Persona, SystemText, TaskRole, TaskTool, TurnLimits, project_words,
-    system_text,
+use eclusa_chat::{
+    ConversationSetup, Persona, SystemText, TaskRole, TaskTool, project_words, system_text,
 };
+use eclusa_models::{Model, TurnLimits};
 
 use super::model_choice::Helper;
 use crate::{archive::Archive, context::AppContext, failure::Failure, since};

@@ -1,10 +1,11 @@
 //! `eclusa sessions`: conversations that were kept: list, show, search, copy, hand over, remove.
 
 use eclusa::{Spool as _, audit::Log as _, workspace::UndoStatus};
-use eclusa_agent::{
-    ConversationHead, ItemBody, TranscriptItem, TranscriptStore, fork, money,
+use eclusa_chat::{
+    ConversationHead, ItemBody, TranscriptItem, TranscriptStore, fork,
     transcript::{html, markdown},
 };
+use eclusa_models::money;
 use eclusa_store::Store;
 use serde_json::{Value, json};
 

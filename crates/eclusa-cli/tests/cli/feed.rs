@@ -28,6 +28,7 @@ fn s1_36_fenced_calls_pass_and_their_results_come_back_as_blocks() {
     );
 }
 
+/// C17: one reply, and each model's shape of it.
 #[test]
 fn every_shape_goes_in_whole_and_comes_back_under_its_id() {
     let world = world();

@@ -363,3 +363,21 @@ fn commands_are_carried_by_their_first_words_and_single_texts_as_they_stand() {
     exit 0
     "###);
 }
+
+/// What is gone says what took its place, whatever it is given.
+#[test]
+fn a_removed_command_says_what_took_its_place() {
+    assert_snapshot!(World::new().transcript(&[
+        &["policy", "export", "codex"],
+        &["policy", "compare", "codex", "rules", "--real"],
+    ]), @r###"
+    $ eclusa policy export codex
+    stderr:
+    error: `policy export` was removed: `eclusa install AGENT` has your rules decide about every call of the agent, so that no rule has to be exported
+    exit 2
+    $ eclusa policy compare codex rules --real
+    stderr:
+    error: `policy compare` was removed: `eclusa install AGENT` has your rules decide about every call of the agent, so that no rule has to be compared
+    exit 2
+    "###);
+}

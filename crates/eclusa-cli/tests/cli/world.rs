@@ -104,20 +104,16 @@ impl World {
 
     /// Runs the binary without a terminal, with this on its stdin.
     pub(crate) fn piped(&self, args: &[&str], input: &str) -> Ran {
+        self.without(&[], args, input)
+    }
+
+    /// The same without some variables of the environment.
+    pub(crate) fn without(&self, variables: &[&str], args: &[&str], input: &str) -> Ran {
         let mut command = self.command(args);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let mut stdin = child.stdin.take().unwrap();
-        let input = input.to_owned();
-        // The binary may not want all of it.
-        let feeding = std::thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
-        let output = child.wait_with_output().unwrap();
-        feeding.join().unwrap();
-        Ran {
-            code: output.status.code().unwrap_or(-1),
-            out: String::from_utf8(output.stdout).unwrap(),
-            err: String::from_utf8(output.stderr).unwrap(),
+        for name in variables {
+            command.env_remove(name);
         }
+        run(command, input)
     }
 
     /// A transcript of these commands, with what differs from run to run taken out.
@@ -174,6 +170,23 @@ impl World {
         let state = self.path("state/eclusa");
         let place = fs::read_dir(state).unwrap().next().unwrap().unwrap().path();
         place.join("eclusa.db")
+    }
+}
+
+/// Runs a command without a terminal, with this on its stdin.
+pub(crate) fn run(mut command: Command, input: &str) -> Ran {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_owned();
+    // The binary may not want all of it.
+    let feeding = std::thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
+    let output = child.wait_with_output().unwrap();
+    feeding.join().unwrap();
+    Ran {
+        code: output.status.code().unwrap_or(-1),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
     }
 }
 

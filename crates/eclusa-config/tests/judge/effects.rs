@@ -7,7 +7,7 @@ use eclusa::{
     PermissionClass::{self, *},
     Rules, Touch, Verdict,
     policy::{
-        Author, ChangeTotals, EffectLimits, Effects, JudgeContext, NewCommit, PathFacts, RefChange,
+        Author, EffectLimits, Effects, JudgeContext, NewCommit, PathFacts, RefChange,
         RepositoryFacts, Tracked,
     },
 };
@@ -33,12 +33,10 @@ fn judged_as(class: PermissionClass, rules: &Rules, changes: &Changes) -> Verdic
         touches: &[],
         call: None,
     };
-    let spent = ChangeTotals::default();
     let effects = Effects {
         author,
         changes,
         lines: Some(0),
-        spent: &spent,
         facts: RepositoryFacts::unknown(),
         moment: JudgeContext::unknown(),
         unruled: Allow,
@@ -91,14 +89,12 @@ fn staged_changes_are_allowed_by_rules_or_asked_about() {
         touches: &touches,
         call: None,
     };
-    let spent = ChangeTotals::default();
     let judge = |changes: Vec<Change>| {
         let changes = &Changes::of(changes);
         rules.judge_effects(&Effects {
             author,
             changes,
             lines: None,
-            spent: &spent,
             facts: RepositoryFacts::unknown(),
             moment: JudgeContext::unknown(),
             unruled: Ask,

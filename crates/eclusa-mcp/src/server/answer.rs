@@ -1,6 +1,7 @@
 //! A reply of the gate as the result of a request.
 
-use eclusa::{CallResult, Registry, Reply};
+use base64::{Engine as _, prelude::BASE64_STANDARD as BASE64};
+use eclusa::{Attachment, Registry, Reply, attachment::Body};
 use rmcp::{
     ErrorData,
     model::{
@@ -28,7 +29,7 @@ pub(crate) fn result(reply: &Reply, registry: &Registry) -> CallToolResult {
         true => CallToolResult::error(content),
         false => CallToolResult::success(content),
     };
-    let mut data = CallResult::new(reply).structure();
+    let mut data = reply.data().map(structure);
     if complete && !reply.is_error() {
         result.structured_content = data.take();
     }
@@ -171,9 +172,48 @@ pub(crate) fn refusal(reply: &Reply, refused: Option<&ErrorData>, about: Value) 
     ErrorData::new(code, reply.content().into_owned(), Some(data))
 }
 
+/// The structured result as MCP wants it: an object, or anything else under a name.
+fn structure(data: &Value) -> Value {
+    match data {
+        Value::Object(_) => data.clone(),
+        other => json!({"result": other}),
+    }
+}
+
 /// What goes with a reply besides its text.
 fn attachments(reply: &Reply) -> impl Iterator<Item = ContentBlock> {
-    CallResult::new(reply).attachments().filter_map(|it| serde_json::from_value(it).ok())
+    reply.attachments().iter().map(block)
+}
+
+/// An attachment as MCP has it.
+fn block(attachment: &Attachment) -> ContentBlock {
+    match attachment {
+        Attachment::Image(it) => {
+            ContentBlock::image(BASE64.encode(&it.bytes), it.media_type.as_str())
+        }
+        Attachment::Audio(it) => {
+            ContentBlock::audio(BASE64.encode(&it.bytes), it.media_type.as_str())
+        }
+        Attachment::Resource { uri, media_type, body } => {
+            let (uri, mime_type, meta) = (uri.clone(), media_type.clone(), None);
+            ContentBlock::resource(match body {
+                Body::Text(text) => {
+                    let text = text.clone();
+                    ResourceContents::TextResourceContents { uri, mime_type, text, meta }
+                }
+                Body::Bytes(bytes) => {
+                    let blob = BASE64.encode(bytes);
+                    ResourceContents::BlobResourceContents { uri, mime_type, blob, meta }
+                }
+            })
+        }
+        Attachment::Link { uri, name, description, media_type } => {
+            let mut link = Resource::new(uri.as_str(), name.as_str());
+            link.description.clone_from(description);
+            link.mime_type.clone_from(media_type);
+            ContentBlock::ResourceLink(link)
+        }
+    }
 }
 
 fn too_large(what: &str) -> ErrorData {

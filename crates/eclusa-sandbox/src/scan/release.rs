@@ -46,15 +46,17 @@ impl LayerScan {
         Ok(())
     }
 
-    /// Opens a directory whose parents may be shut.
+    /// Opens a directory that things will be taken out of. It and its parents may be shut, whether
+    /// or not the command has made them so.
     fn open_parents(&self, path: &Path) -> rustix::io::Result<OwnedFd> {
         match handle::beneath(&self.upper, path, handle::SEARCH) {
-            Err(Errno::ACCESS) => {
+            Ok(dir) if Look::of(&dir)?.mode & 0o300 == 0o300 => Ok(dir),
+            Ok(_) | Err(Errno::ACCESS) => {
                 let above: Vec<&Path> = path.ancestors().collect();
                 above.iter().rev().try_for_each(|it| self.open_up(it))?;
                 handle::beneath(&self.upper, path, handle::SEARCH)
             }
-            opened => opened,
+            Err(err) => Err(err),
         }
     }
 

@@ -3,8 +3,8 @@
 use std::{fs, os::unix::ffi::OsStrExt, path::Path, sync::Arc};
 
 use eclusa::{
-    Blocked, CallResult, Decision, Files, Gate, GateSetup, Limits, MemoryLog, Registry, Reply,
-    ResultShape, Rule, Rules, Run, Scene, Tool, ToolCall, Touch, policy::HiddenPaths,
+    Blocked, Decision, Files, Gate, GateSetup, Limits, MemoryLog, Registry, Reply, Rule, Rules,
+    Run, Scene, Tool, ToolCall, Touch, policy::HiddenPaths,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -205,6 +205,5 @@ fn data_says_the_same_as_the_text() {
     ]);
     assert_eq!((&data["entries"], &data["total"]), (&entries, &json!(2)));
     let reply = place.call("glob", json!({"pattern": "b.*"}));
-    let mcp = CallResult::new(&reply).json(ResultShape::Mcp);
-    assert_eq!(mcp["structuredContent"]["files"], json!(["d/b.txt"]));
+    assert_eq!(reply.data().unwrap()["files"], json!(["d/b.txt"]));
 }

@@ -2,19 +2,21 @@
 //! be undone like our own.
 
 use std::{
+    collections::HashMap,
     fs::File,
     io::{self, Write as _},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use rustix::fs::{Mode, OFlags};
 
 use super::{
-    CommitError, Committed, Intent, IoFailure, Workspace, check,
+    Clash, CommitError, Committed, Intent, IoFailure, Workspace, check,
     op::{self, Item, Op, Source, StepKind},
     parents::Parents,
     prepare,
     recover::{call as call_of, names},
+    stat::Expected,
     transaction::{Transaction, conflicts},
 };
 use crate::{Changes, Durability, commit::journal};
@@ -67,8 +69,8 @@ impl Transaction<'_> {
     /// Journals steps that somebody else has taken, as taken, and files the transaction away. The
     /// journal is whole or not there: nothing that is in it is ever taken back by a recovery.
     fn write_taken(&self, head: &journal::Head, ops: &[Op], sync: bool) -> io::Result<()> {
-        let mut text = journal::begin(head, ops.iter())?;
-        text.extend(journal::finish(ops.iter())?);
+        let mut text = journal::begin(head, self.root.iter().chain(ops))?;
+        text.extend(journal::finish(self.root.iter().chain(ops))?);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&self.own, "journal.new", flags, Mode::from_raw_mode(0o600))?;
         let mut file = File::from(file);
@@ -118,13 +120,14 @@ fn fill(
     sync: bool,
 ) -> Result<(), CommitError> {
     let root = &txn.dirs.root;
-    // What the steps would have made is what must be there.
-    let made = |op: &Op| Op { act: StepKind::Mode, old: op.new.clone(), ..op.clone() };
-    let mut now: Vec<Op> = steps.iter().map(made).collect();
-    conflicts(check::contents(now.iter_mut(), &mut Parents::new(root))?)?;
+    let there = compare(steps, &mut Parents::new(root))?;
     let mut parents = Parents::new(root);
-    for (op, now) in steps.iter_mut().zip(now) {
-        op.new = now.old;
+    for op in steps.iter_mut() {
+        if let (Some(new), Some(Some(now))) = (&mut op.new, there.get(&op.path))
+            && new.what == now.what
+        {
+            new.id = now.id;
+        }
         if op.other.is_some() || !matches!(op.act, StepKind::Swap | StepKind::Take) {
             continue;
         }
@@ -135,6 +138,27 @@ fn fill(
         op.old = item.op.new;
     }
     Ok(())
+}
+
+/// What is there now, if it is what the last step on each path would have made.
+fn compare(
+    steps: &[Op],
+    parents: &mut Parents<'_>,
+) -> Result<HashMap<PathBuf, Option<Expected>>, CommitError> {
+    let mut last = HashMap::new();
+    for op in steps {
+        let there = Op { act: StepKind::Mode, old: op.new.clone(), ..op.clone() };
+        last.insert(op.path.clone(), there);
+    }
+    let mut found = check::contents(last.values_mut(), parents)?;
+    // Where no directory is, nothing is that should be gone.
+    found.retain(|it| {
+        let gone = last.get(&it.path).is_some_and(|it| it.old.is_none());
+        !(gone && it.clash == Clash::NoDirectory)
+    });
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    conflicts(found)?;
+    Ok(last.into_iter().map(|(path, op)| (path, op.old)).collect())
 }
 
 fn old_content<'a>(changes: &'a Changes, path: &Path) -> Option<Source<'a>> {

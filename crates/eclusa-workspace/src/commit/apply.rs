@@ -11,7 +11,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{Mode, OFlags, RenameFlags},
+    fs::{AtFlags, Mode, OFlags, RenameFlags},
     io::Errno,
 };
 
@@ -20,7 +20,7 @@ use super::{
     conflict::{Clash, Conflict},
     op::{Op, StepKind},
     parents::{self, Parents},
-    stat::{self, Expected, NodeContent, Stat},
+    stat::{self, Expected, Kind, NodeContent, Stat},
 };
 use crate::files::beneath::SEARCH;
 
@@ -32,6 +32,8 @@ pub(crate) struct Applier<'a> {
     /// Finished transactions, whose slots an undo uses.
     done: BorrowedFd<'a>,
     homes: HashMap<String, Arc<OwnedFd>>,
+    /// The modes that steps give a path, where several do.
+    modes: HashMap<PathBuf, HashSet<u32>>,
 }
 
 /// Why a step was not taken, or must be taken back.
@@ -48,8 +50,18 @@ impl From<IoFailure> for StepError {
 
 impl<'a> Applier<'a> {
     pub(crate) fn new(root: &'a Arc<OwnedFd>, own: &'a OwnedFd, done: &'a OwnedFd) -> Applier<'a> {
-        let homes = HashMap::new();
-        Applier { parents: Parents::new(root), own: own.as_fd(), done: done.as_fd(), homes }
+        let (own, done) = (own.as_fd(), done.as_fd());
+        let (homes, modes) = (HashMap::new(), HashMap::new());
+        Applier { parents: Parents::new(root), own, done, homes, modes }
+    }
+
+    /// Before several steps are taken back: notes what they made of modes, so that none takes
+    /// another's for somebody else's.
+    pub(crate) fn know<'b>(&mut self, ops: impl Iterator<Item = &'b Op>) {
+        for op in ops.filter(|it| it.act == StepKind::Mode) {
+            let modes = self.modes.entry(op.path.clone()).or_default();
+            modes.extend(op.old.iter().chain(&op.new).map(|it| it.mode));
+        }
     }
 
     /// Takes a step, and makes sure that what it moved out is what it should have.
@@ -149,11 +161,12 @@ impl<'a> Applier<'a> {
             _ => false,
         };
         if op.act == StepKind::Mode {
-            return restore_mode(&dir, op, now);
+            return restore_mode(&dir, op, now, self.modes.get(&op.path));
         }
         if !ours || (op.moves_directory() && !self.is_bare(op, &dir)?) {
             return Ok(false);
         }
+        self.shut_again(op, aside)?;
         let back = Op { home: op.home.clone(), ..op.inverse("") };
         match self.attempt(&back) {
             Ok(()) => {}
@@ -168,6 +181,18 @@ impl<'a> Applier<'a> {
             Some(new) => Ok(self.aside(op)?.is_some_and(|it| it.is_still(new))),
             None => Ok(true),
         }
+    }
+
+    /// What was made readable to be copied out of its slot goes back as it was.
+    fn shut_again(&mut self, op: &Op, aside: Option<Stat>) -> io::Result<()> {
+        let (Some(aside), Some(old)) = (aside, &op.old) else { return Ok(()) };
+        if aside.kind == Kind::File && old.mode & 0o400 == 0 && aside.mode == old.mode | 0o400 {
+            let slots = self.slots(op)?;
+            let slots = slots.as_ref().map_or(self.own, |it| it.as_fd());
+            let (name, mode) = (op.slot.to_string(), stat::mode(old.mode));
+            rustix::fs::chmodat(slots, &*name, mode, AtFlags::empty())?;
+        }
+        Ok(())
     }
 
     /// True when what a step brings from another path is still there, so that its empty slot does
@@ -218,9 +243,14 @@ impl<'a> Applier<'a> {
         } else {
             for dir in &dirs {
                 match self.parents.of(&dir.join("_")) {
-                    Ok(handle) => rustix::fs::fsync(&*handle)?,
+                    Ok(handle) => match rustix::fs::fsync(&*handle) {
+                        // It may not be read, and there is no other handle of it.
+                        Err(Errno::BADF) => stat::sync_filesystem(root)?,
+                        synced => synced?,
+                    },
                     // It went with this transaction, and its parent is among these.
                     Err(err) if parents::is_absent(&err) => {}
+                    Err(err) if parents::is_shut(&err) => stat::sync_filesystem(root)?,
                     Err(err) => return Err(err),
                 }
             }
@@ -238,9 +268,11 @@ pub(crate) fn settle(ops: &mut [&mut Op], parents: &mut Parents<'_>) -> Result<(
         let Op { path, new, .. } = &mut **op;
         let Some(new) = new else { continue };
         let stat = match parents.of(path) {
-            Ok(dir) => {
-                Stat::at(&*dir, parents::name(path)).map_err(IoFailure::at("look at", path))?
-            }
+            Ok(dir) => match Stat::at(&*dir, parents::name(path)) {
+                // It was shut by the last steps: nobody can look into it now.
+                Err(err) if parents::is_shut(&err) => None,
+                stat => stat.map_err(IoFailure::at("look at", path))?,
+            },
             Err(err) if parents::is_absent(&err) && last => {
                 let clash = Clash::NoDirectory;
                 return Err(StepError::Clash(Conflict { path: path.clone(), clash }));
@@ -285,8 +317,14 @@ fn set_mode(
     }
 }
 
-/// Takes back a change of mode. What has a third mode by now was changed by somebody else.
-fn restore_mode(dir: &OwnedFd, op: &Op, now: Option<Stat>) -> io::Result<bool> {
+/// Takes back a change of mode. What has a mode by now that no step gave it was changed by somebody
+/// else.
+fn restore_mode(
+    dir: &OwnedFd,
+    op: &Op,
+    now: Option<Stat>,
+    known: Option<&HashSet<u32>>,
+) -> io::Result<bool> {
     let (Some(now), Some(old), Some(new)) = (now, &op.old, &op.new) else { return Ok(true) };
     let same = old.id.is_none_or(|it| it.inode == now.id.inode);
     if !same || now.mode == old.mode {
@@ -294,7 +332,7 @@ fn restore_mode(dir: &OwnedFd, op: &Op, now: Option<Stat>) -> io::Result<bool> {
         return Ok(true);
     }
     if now.mode != new.mode {
-        return Ok(false);
+        return Ok(known.is_some_and(|it| it.contains(&now.mode)));
     }
     let current = Expected { id: Some(now.id), ..new.clone() };
     set_mode(dir, parents::name(&op.path), Some(&current), Some(old))?;

@@ -63,15 +63,15 @@ pub(crate) fn stamps<'a>(
         } else {
             let now = seek(&op.path, parents, &made).map_err(IoFailure::at("look at", &op.path))?;
             let clash = match (now, &op.old) {
-                (Err(clash), _) => Some(clash),
-                (Ok(None), None) => None,
-                (Ok(Some(now)), Some(old)) if now.is_still(old) => mode(&now, old),
-                (Ok(Some(now)), Some(old)) if now.kind != old.what.kind() => {
+                (Seen::Clash(clash), _) => Some(clash),
+                (Seen::Nothing, None) | (Seen::Hidden, _) => None,
+                (Seen::Node(now), Some(old)) if now.is_still(old) => mode(&now, old),
+                (Seen::Node(now), Some(old)) if now.kind != old.what.kind() => {
                     Some(Clash::Replaced { by: now.kind.article() })
                 }
-                (Ok(Some(_)), Some(_)) => Some(Clash::Altered),
-                (Ok(None), Some(_)) => Some(Clash::Deleted),
-                (Ok(Some(_)), None) => Some(Clash::Appeared),
+                (Seen::Node(_), Some(_)) => Some(Clash::Altered),
+                (Seen::Nothing, Some(_)) => Some(Clash::Deleted),
+                (Seen::Node(_), None) => Some(Clash::Appeared),
             };
             conflicts.extend(clash.map(|clash| Conflict { path: op.path.clone(), clash }));
         }
@@ -90,8 +90,10 @@ pub(crate) fn stamps<'a>(
 /// A path that no earlier step has made anything of.
 fn first(op: &mut Op, parents: &mut Parents<'_>, made: &Made) -> io::Result<Option<Clash>> {
     let now = match seek(&op.path, parents, made)? {
-        Ok(now) => now,
-        Err(clash) => return Ok(Some(clash)),
+        Seen::Node(now) => Some(now),
+        Seen::Nothing => None,
+        Seen::Hidden => return Ok(None),
+        Seen::Clash(clash) => return Ok(Some(clash)),
     };
     let clash = match (&op.old, &now) {
         (None, None) => None,
@@ -110,18 +112,29 @@ fn first(op: &mut Op, parents: &mut Parents<'_>, made: &Made) -> io::Result<Opti
     Ok(clash)
 }
 
+/// A look at a path.
+enum Seen {
+    Node(Stat),
+    Nothing,
+    /// It is in a directory that an earlier step opens: whoever takes it out will look at it.
+    Hidden,
+    Clash(Clash),
+}
+
 /// What is at a path. A path below what an earlier step makes a directory has nothing in it yet.
-fn seek(
-    path: &Path,
-    parents: &mut Parents<'_>,
-    made: &Made,
-) -> io::Result<Result<Option<Stat>, Clash>> {
-    match parents.of(path) {
-        Ok(dir) => Stat::at(&*dir, parents::name(path)).map(Ok),
+fn seek(path: &Path, parents: &mut Parents<'_>, made: &Made) -> io::Result<Seen> {
+    let is_made = |it: &Path| {
+        matches!(made.get(it), Some(Some(Expected { what: NodeContent::Directory, .. })))
+    };
+    match parents.of(path).and_then(|dir| Stat::at(&*dir, parents::name(path))) {
+        Ok(Some(stat)) => Ok(Seen::Node(stat)),
+        Ok(None) => Ok(Seen::Nothing),
         Err(err) if parents::is_absent(&err) => {
-            let parent = path.parent().and_then(|it| made.get(it));
-            let made = matches!(parent, Some(Some(Expected { what: NodeContent::Directory, .. })));
-            Ok(if made { Ok(None) } else { Err(Clash::NoDirectory) })
+            let made = path.parent().is_some_and(is_made);
+            Ok(if made { Seen::Nothing } else { Seen::Clash(Clash::NoDirectory) })
+        }
+        Err(err) if parents::is_shut(&err) && path.ancestors().skip(1).any(is_made) => {
+            Ok(Seen::Hidden)
         }
         Err(err) => Err(err),
     }
@@ -144,7 +157,12 @@ fn differs(
         NodeContent::Directory => true,
         NodeContent::File(_) if old.id == Some(now.id) => true,
         NodeContent::File(digest) => {
-            stat::digest(&*parents.of(path)?, parents::name(path))? == *digest
+            match stat::digest(&*parents.of(path)?, parents::name(path)) {
+                Ok(found) => found == *digest,
+                // Not even its owner may read it: what tells it from others has to do.
+                Err(err) if parents::is_shut(&err) && now.is_still(old) => true,
+                Err(err) => return Err(err),
+            }
         }
         NodeContent::Link(target) => {
             stat::target(&*parents.of(path)?, parents::name(path))? == *target
@@ -171,13 +189,14 @@ fn follows(old: Option<&Expected>, earlier: Option<&Expected>) -> Option<Clash> 
 /// What is in a directory that should go, beyond what goes before it.
 fn occupied(path: &Path, parents: &mut Parents<'_>, made: &Made) -> io::Result<Option<Clash>> {
     let Ok(parent) = parents.of(path) else { return Ok(None) };
-    let dir = match stat::open_dir(&*parent, parents::name(path)) {
-        Ok(dir) => dir,
+    let names = match stat::open_dir(&*parent, parents::name(path)).and_then(stat::names) {
+        Ok(names) => names,
         // Made by an earlier step, hence empty.
         Err(err) if parents::is_absent(&err) => return Ok(None),
+        // Opened by an earlier step: it is looked into when it has come out.
+        Err(err) if parents::is_shut(&err) && made.contains_key(path) => return Ok(None),
         Err(err) => return Err(err),
     };
-    let names = stat::names(dir)?;
     let mut inside = names.into_iter().map(|name| path.join(name));
     let stays = |it: &PathBuf| !matches!(made.get(it), Some(None));
     Ok(inside.find(stays).map(|holds| Clash::NotEmpty { holds }))

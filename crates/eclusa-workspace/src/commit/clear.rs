@@ -52,6 +52,7 @@ impl Transaction<'_> {
             empty(stage);
             let _ = rustix::fs::unlinkat(&self.dirs.root, self.stage_name(), AtFlags::REMOVEDIR);
         }
+        self.shut_root();
     }
 
     /// Removes the directory in the workspace that a finished transaction left behind.

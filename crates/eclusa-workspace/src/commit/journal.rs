@@ -75,6 +75,8 @@ struct OpLine {
     old: Option<ExpectedLine>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     new: Option<ExpectedLine>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    passing: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -216,6 +218,7 @@ impl From<&Op> for OpLine {
             other: op.other.clone().map(Name::from),
             old: op.old.as_ref().map(ExpectedLine::from),
             new: op.new.as_ref().map(ExpectedLine::from),
+            passing: op.passing,
         }
     }
 }
@@ -230,11 +233,11 @@ impl TryFrom<OpLine> for Op {
             StepKindWord::Take => StepKind::Take,
             StepKindWord::Mode => StepKind::Mode,
         };
-        let OpLine { path, home, slot, other, old, new, .. } = line;
+        let OpLine { path, home, slot, other, old, new, passing, .. } = line;
         let other = other.map(PathBuf::try_from).transpose()?;
         let old = old.map(Expected::try_from).transpose()?;
         let new = new.map(Expected::try_from).transpose()?;
-        Ok(Op { path: path.try_into()?, act, home, slot, other, old, new })
+        Ok(Op { path: path.try_into()?, act, home, slot, other, old, new, passing })
     }
 }
 

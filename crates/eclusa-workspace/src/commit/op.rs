@@ -27,6 +27,10 @@ pub(crate) struct Op {
     pub(crate) old: Option<Expected>,
     /// What is in the workspace afterwards.
     pub(crate) new: Option<Expected>,
+    /// True for a change of mode that lasts no longer than the transaction: a directory that other
+    /// steps work in is writable meanwhile. It is taken back by a recovery, and is no part of what
+    /// the call did.
+    pub(crate) passing: bool,
 }
 
 /// How a step is taken.
@@ -87,7 +91,7 @@ pub(crate) fn arrange<'a>(wishes: impl Iterator<Item = PathGoal<'a>>) -> Vec<Ite
     let [open, remove, place, close] = &mut phases;
     for PathGoal { path, mut old, mut new, source } in wishes {
         let item = |act, old, new, source| {
-            let op = Op { path: path.clone(), act, home: None, slot: 0, other: None, old, new };
+            let op = Op { old, new, ..Op::bare(path.clone(), act) };
             Item { op, source }
         };
         if let (Some(old), Some(new)) = (&old, &new)
@@ -188,6 +192,11 @@ fn validate(path: &Path) -> Result<(), CommitError> {
 }
 
 impl Op {
+    /// A step that nothing is known of but what it is, and where.
+    pub(crate) fn bare(path: PathBuf, act: StepKind) -> Op {
+        Op { path, act, home: None, slot: 0, other: None, old: None, new: None, passing: false }
+    }
+
     /// The step that takes this one back, with what is aside where this one left it.
     pub(crate) fn inverse(&self, home: &str) -> Op {
         let act = match self.act {
@@ -203,6 +212,7 @@ impl Op {
             other: self.other.clone(),
             old: self.new.clone(),
             new: self.old.clone(),
+            passing: self.passing,
         }
     }
 

@@ -9,9 +9,9 @@ use std::{
     sync::Arc,
 };
 
-use rustix::io::Errno;
+use rustix::{fs::OFlags, io::Errno};
 
-use crate::files::beneath::open_directory;
+use crate::files::beneath::{SEARCH, open_directory};
 
 /// How many handles are kept: well below what a process may have.
 const MAX_OPEN: usize = 64;
@@ -47,7 +47,7 @@ impl<'a> Parents<'a> {
         let handle = match self.open.get(parent) {
             Some(handle) => handle.clone(),
             None => {
-                let handle = Arc::new(open_directory(self.root.as_fd(), parent)?);
+                let handle = Arc::new(open(self.root, parent)?);
                 if self.open.len() >= MAX_OPEN {
                     self.open.clear();
                 }
@@ -66,9 +66,24 @@ impl<'a> Parents<'a> {
     }
 }
 
-/// The last part of a path that has been checked to be made of names.
+/// Opens a directory. One that may not be listed is good for looking up names, which is all that
+/// most steps need.
+fn open(root: &OwnedFd, path: &Path) -> rustix::io::Result<OwnedFd> {
+    match open_directory(root.as_fd(), path, OFlags::RDONLY) {
+        Err(Errno::ACCESS) => open_directory(root.as_fd(), path, SEARCH),
+        opened => opened,
+    }
+}
+
+/// The last part of a path that has been checked to be made of names. The empty path is the
+/// workspace itself.
 pub(crate) fn name(path: &Path) -> &OsStr {
-    path.file_name().unwrap_or_default()
+    path.file_name().unwrap_or(OsStr::new("."))
+}
+
+/// True for an error that says that a directory on the way may not be searched.
+pub(crate) fn is_shut(err: &io::Error) -> bool {
+    Errno::from_io_error(err) == Some(Errno::ACCESS)
 }
 
 /// True for an error of [`Parents::of`] that says that there is no such directory.

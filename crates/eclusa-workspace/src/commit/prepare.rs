@@ -68,11 +68,11 @@ pub(crate) fn slot(
 }
 
 /// Whose a file is that will be replaced, so that the new one is theirs too. If it is no longer
-/// there, the look that follows will say so.
+/// there, the look that follows will say so; what is in a shut directory of ours is ours.
 fn owner(path: &Path, parents: &mut Parents<'_>) -> io::Result<Option<(u32, u32)>> {
     match parents.of(path).and_then(|dir| Stat::at(&*dir, parents::name(path))) {
         Ok(stat) => Ok(stat.map(|it| it.owner)),
-        Err(err) if parents::is_absent(&err) => Ok(None),
+        Err(err) if parents::is_absent(&err) || parents::is_shut(&err) => Ok(None),
         Err(err) => Err(err),
     }
 }
@@ -237,7 +237,11 @@ pub(crate) fn carry(
             Ok(rustix::fs::symlinkat(target, to, name)?)
         }
         stat::Kind::File => {
-            let mut old = stat::open_file(from, name.as_ref())?;
+            let mut old = stat::open_kept(&from, name.as_ref())?;
+            if stat.mode & 0o400 == 0 {
+                let mode = stat::mode(stat.mode);
+                rustix::fs::chmodat(&from, name, mode, rustix::fs::AtFlags::empty())?;
+            }
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
             let made = rustix::fs::openat(to, name, flags, Mode::from_raw_mode(0o600))?;
             let mut made = File::from(made);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{IoFailure, LockGuard, Workspace, journal, stat, transaction::Transaction};
+use super::{IoFailure, LockGuard, Workspace, journal, open_up, stat, transaction::Transaction};
 
 /// What was found unfinished, and what became of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -49,11 +49,16 @@ impl Workspace {
         open.sort_unstable_by(|a, b| b.cmp(a));
         for name in &open {
             let at = state.join("open").join(name);
-            let txn = Transaction::found(self, &dirs, name).map_err(IoFailure::at("open", &at))?;
-            self.put_right(&txn, &at, &mut recovered)?;
+            let mut txn =
+                Transaction::found(self, &dirs, name).map_err(IoFailure::at("open", &at))?;
+            self.put_right(&mut txn, &at, &mut recovered)?;
         }
         let done = names(&dirs.done, state)?;
         self.sweep(&dirs, &done);
+        let busy = held.is_busy().map_err(IoFailure::at("read the lock of", state))?;
+        if let Some(last) = done.iter().max().filter(|_| busy) {
+            open_up::shut_after(&dirs, last).map_err(IoFailure::at("shut", self.root()))?;
+        }
         let last = done.iter().chain(&open).filter_map(|it| sequence(it)).max();
         held.rest(last.unwrap_or(0)).map_err(IoFailure::at("unlock", state))?;
         Ok(recovered)
@@ -61,18 +66,19 @@ impl Workspace {
 
     fn put_right(
         &self,
-        txn: &Transaction<'_>,
+        txn: &mut Transaction<'_>,
         at: &std::path::Path,
         recovered: &mut Recovered,
     ) -> Result<(), IoFailure> {
         let bytes = txn.journal().map_err(IoFailure::at("read the journal in", at))?;
         let read = journal::read(&bytes).map_err(std::io::Error::other);
-        let Some(journal) = read.map_err(IoFailure::at("recover", at))? else {
+        let Some(mut journal) = read.map_err(IoFailure::at("recover", at))? else {
             // It was cut short before the first step.
             txn.discard(false);
             return Ok(());
         };
         let call = journal.head.call;
+        txn.root = open_up::take_root(&mut journal.ops, &journal.head);
         if journal.finished {
             self.step("done");
             txn.file_away().map_err(IoFailure::at("finish", at))?;

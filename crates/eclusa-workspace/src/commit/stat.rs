@@ -186,6 +186,19 @@ pub(crate) fn open_file(dir: impl AsFd, name: &OsStr) -> io::Result<File> {
     Ok(File::from(rustix::fs::openat(dir, name, flags, Mode::empty())?))
 }
 
+/// Opens a file that is kept in a slot, where nobody else has business, whatever its mode.
+pub(crate) fn open_kept(slots: impl AsFd, name: &OsStr) -> io::Result<File> {
+    let denied = match open_file(&slots, name) {
+        Err(err) if err.kind() == io::ErrorKind::PermissionDenied => err,
+        opened => return opened,
+    };
+    let Some(stat) = Stat::at(&slots, name)?.filter(|it| it.kind == Kind::File) else {
+        return Err(denied);
+    };
+    rustix::fs::chmodat(&slots, name, mode(stat.mode | 0o400), AtFlags::empty())?;
+    open_file(slots, name)
+}
+
 /// Opens a directory that is not a link.
 pub(crate) fn open_dir(dir: impl AsFd, name: &OsStr) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -194,8 +207,13 @@ pub(crate) fn open_dir(dir: impl AsFd, name: &OsStr) -> io::Result<OwnedFd> {
 
 /// The digest of a file.
 pub(crate) fn digest(dir: impl AsFd, name: &OsStr) -> io::Result<ContentDigest> {
+    digest_of(open_file(dir, name)?)
+}
+
+/// The digest of a file that is open.
+pub(crate) fn digest_of(file: File) -> io::Result<ContentDigest> {
     let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(open_file(dir, name)?)?;
+    hasher.update_reader(file)?;
     Ok(ContentDigest(*hasher.finalize().as_bytes()))
 }
 

@@ -14,6 +14,7 @@ use super::{
     apply::{self, Applier, StepError},
     check, journal,
     op::{Item, Op, StepKind},
+    open_up,
     parents::Parents,
     prepare,
     recover::{call, names},
@@ -35,6 +36,8 @@ pub(super) struct Transaction<'a> {
     pub(super) own: OwnedFd,
     /// Its directory in the workspace, where renames to the state are not possible.
     pub(super) stage: Option<OwnedFd>,
+    /// The step that has opened the workspace itself for that directory.
+    pub(super) root: Option<Op>,
 }
 
 /// What a transaction is for.
@@ -57,6 +60,7 @@ impl Workspace {
         durability: Durability,
     ) -> Result<(), CommitError> {
         let dirs = self.dirs()?;
+        open_up::between(&mut items, &mut Parents::new(&dirs.root), self.aside())?;
         self.step("check");
         let ops = items.iter_mut().map(|it| &mut it.op);
         conflicts(check::contents(ops, &mut Parents::new(&dirs.root))?)?;
@@ -114,12 +118,15 @@ impl<'a> Transaction<'a> {
         rustix::fs::mkdirat(&dirs.open, &name, private)
             .map_err(|err| IoFailure::at("make", &at)(err.into()))?;
         let own = stat::open_dir(&dirs.open, name.as_ref()).map_err(IoFailure::at("open", &at))?;
-        let mut txn = Transaction { workspace, dirs, name, call: head.call, own, stage: None };
+        let call = head.call;
+        let mut txn = Transaction { workspace, dirs, name, call, own, stage: None, root: None };
         if workspace.aside() == KeepStrategy::Copied {
             workspace.step("begin");
             let stage = txn.stage_name();
-            let made = rustix::fs::mkdirat(&dirs.root, &stage, private).map_err(io::Error::from);
-            let made = made.and_then(|()| stat::open_dir(&dirs.root, stage.as_ref()));
+            let made = txn.open_root(head).and_then(|()| {
+                rustix::fs::mkdirat(&dirs.root, &stage, private)?;
+                stat::open_dir(&dirs.root, stage.as_ref())
+            });
             match made {
                 Ok(handle) => txn.stage = Some(handle),
                 Err(err) => {
@@ -139,8 +146,8 @@ impl<'a> Transaction<'a> {
     ) -> io::Result<Transaction<'a>> {
         let own = stat::open_dir(&dirs.open, name.as_ref())?;
         let call = call(name).unwrap_or_default();
-        let mut txn =
-            Transaction { workspace, dirs, name: name.to_owned(), call, own, stage: None };
+        let name = name.to_owned();
+        let mut txn = Transaction { workspace, dirs, name, call, own, stage: None, root: None };
         match stat::open_dir(&dirs.root, txn.stage_name().as_ref()) {
             Ok(stage) => txn.stage = Some(stage),
             Err(err) if err.kind() == io::ErrorKind::NotFound => {}
@@ -208,7 +215,8 @@ impl<'a> Transaction<'a> {
 
         workspace.step("finish");
         let name = &self.name;
-        let finish = journal::finish(ops.iter().map(|it| &**it)).map_err(io::Error::from);
+        let finish = journal::finish(self.root.iter().chain(ops.iter().map(|it| &**it)));
+        let finish = finish.map_err(io::Error::from);
         let finished = finish.and_then(|it| journal.write_all(&it)).and_then(|()| {
             if sync {
                 journal.sync_data()?;
@@ -243,14 +251,26 @@ impl<'a> Transaction<'a> {
         Ok(())
     }
 
-    fn write_journal(&self, head: &journal::Head, ops: &[&mut Op], sync: bool) -> io::Result<File> {
-        let text = journal::begin(head, ops.iter().map(|it| &**it))?;
+    pub(super) fn write_journal(
+        &self,
+        head: &journal::Head,
+        ops: &[&mut Op],
+        sync: bool,
+    ) -> io::Result<File> {
+        let text = journal::begin(head, self.root.iter().chain(ops.iter().map(|it| &**it)))?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(&self.own, "journal", flags, Mode::from_raw_mode(0o600))?;
+        // One that says that the workspace was opened is replaced by one that says more.
+        let name = if self.root.is_some() { "journal.new" } else { "journal" };
+        let file = rustix::fs::openat(&self.own, name, flags, Mode::from_raw_mode(0o600))?;
         let mut file = File::from(file);
         file.write_all(&text)?;
         if sync {
             file.sync_data()?;
+        }
+        if self.root.is_some() {
+            rustix::fs::renameat(&self.own, name, &self.own, "journal")?;
+        }
+        if sync {
             rustix::fs::fsync(&self.own)?;
             rustix::fs::fsync(&self.dirs.open)?;
         }
@@ -335,9 +355,10 @@ impl<'a> Transaction<'a> {
     pub(super) fn roll_back<'b>(
         &self,
         applier: &mut Applier<'_>,
-        ops: impl DoubleEndedIterator<Item = &'b Op>,
+        ops: impl DoubleEndedIterator<Item = &'b Op> + Clone,
     ) -> Result<Vec<(PathBuf, usize)>, IoFailure> {
         let mut left = Vec::new();
+        applier.know(ops.clone());
         for op in ops.rev() {
             self.workspace.step("take back");
             if !applier.revert(op).map_err(IoFailure::at("restore", &op.path))? {

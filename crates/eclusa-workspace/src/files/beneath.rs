@@ -93,10 +93,10 @@ impl Beneath {
     }
 }
 
-/// Opens a directory for reading, whichever way works here: the kernel may be old, or a filter may
-/// not know the call.
-pub(crate) fn open_directory(root: BorrowedFd<'_>, name: &Path) -> Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW;
+/// Opens a directory, whichever way works here: the kernel may be old, or a filter may not know the
+/// call.
+pub(crate) fn open_directory(root: BorrowedFd<'_>, name: &Path, flags: OFlags) -> Result<OwnedFd> {
+    let flags = flags | OFlags::NOFOLLOW;
     match Beneath::Kernel.directory(root, name, flags) {
         Err(Errno::NOSYS | Errno::PERM) => Beneath::Walked.directory(root, name, flags),
         opened => opened,

@@ -94,9 +94,10 @@ impl Workspace {
     fn pack(&self, dirs: &Dirs, past: &Past) -> io::Result<bool> {
         let dir = stat::open_dir(&dirs.done, past.name.as_ref())?;
         let mut packed = Vec::new();
-        for (slot, before) in files(&dir)? {
+        for (slot, _) in files(&dir)? {
             // Compressing takes long, and nobody need wait for it.
-            let mut file = stat::open_file(&dir, slot.as_ref())?;
+            let mut file = stat::open_kept(&dir, slot.as_ref())?;
+            let before = Stat::from(rustix::fs::fstat(&file)?);
             let mark = format!("{}-{slot}", past.name);
             let digest = packed::pack(self.state(), &mut file, &mark)?;
             packed.push((slot, before, digest));

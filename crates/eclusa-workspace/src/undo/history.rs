@@ -90,7 +90,8 @@ pub(super) fn head(dirs: &Dirs, past: &Past) -> Option<Head> {
     journal::head(&line)
 }
 
-/// The journal of a finished transaction.
+/// The journal of a finished transaction: what the call did, without what lasted no longer than
+/// the transaction.
 pub(super) fn journal(dirs: &Dirs, past: &Past, state: &Path) -> Result<Journal, UndoError> {
     let at = state.join("done").join(&past.name);
     let read = || {
@@ -98,7 +99,9 @@ pub(super) fn journal(dirs: &Dirs, past: &Past, state: &Path) -> Result<Journal,
         let mut bytes = Vec::new();
         stat::open_file(dir, "journal".as_ref())?.read_to_end(&mut bytes)?;
         let journal = journal::read(&bytes).map_err(io::Error::other)?;
-        journal.ok_or_else(|| io::Error::other("it is damaged"))
+        let mut journal = journal.ok_or_else(|| io::Error::other("it is damaged"))?;
+        journal.ops.retain(|it| !it.passing);
+        Ok(journal)
     };
     Ok(read().map_err(IoFailure::at("read the journal in", &at))?)
 }

@@ -267,8 +267,8 @@ pub(super) fn find(
         let dir = stat::open_dir(&dirs.done, home.as_ref()).ok()?;
         let name = slot.to_string();
         let stat = Stat::at(&dir, name.as_ref()).ok()??;
-        let right = stat.kind == Kind::File
-            && stat::digest(&dir, name.as_ref()).is_ok_and(|it| it == digest);
+        let kept = || stat::open_kept(&dir, name.as_ref()).and_then(stat::digest_of);
+        let right = stat.kind == Kind::File && kept().is_ok_and(|it| it == digest);
         right.then(|| Source::File(done.join(home).join(name)))
     };
     if let Some(op) = op

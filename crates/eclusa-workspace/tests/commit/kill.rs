@@ -6,24 +6,32 @@
 use std::{
     fs,
     io::{Read, Write},
-    os::unix::process::ExitStatusExt,
+    os::unix::{fs::PermissionsExt, process::ExitStatusExt},
     path::Path,
     process::{Command, Stdio},
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use eclusa_workspace::{Changes, Durability, UndoStatus, Workspace};
 
-use crate::tree::{Snap, Tree, build, change, directory, file, link, node, tree};
+use crate::tree::{Snap, Tree, build, change, directory, file, link, mode, node, unshut};
+
+/// Tells the child that it is one.
+const CHILD: &str = "ECLUSA_TEST_KILLED_CHILD";
 
 /// Started by the tests below; by itself it does nothing.
 #[test]
-#[ignore = "the child of the kill tests"]
 fn child() {
+    if std::env::var_os(CHILD).is_none() {
+        return;
+    }
     let mut told = String::new();
     std::io::stdin().read_to_string(&mut told).unwrap();
     let mut told = told.lines();
-    let Some(what) = told.next() else { return };
+    let what = told.next().unwrap();
     let (root, state) = (told.next().unwrap(), told.next().unwrap());
     let fatal: usize = told.next().unwrap().parse().unwrap();
     let steps = AtomicUsize::new(0);
@@ -52,7 +60,8 @@ fn child() {
 /// Runs the child. True: it was killed before this step. False: it came to its end.
 fn killed(what: &str, root: &Path, state: &Path, step: usize) -> bool {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "kill::child", "--ignored", "--quiet"])
+        .args(["--exact", "kill::child", "--quiet"])
+        .env(CHILD, "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -87,6 +96,17 @@ fn start() -> Tree {
         ("away".into(), Snap::Directory(0o755)),
         ("away/one".into(), file("moves with its directory", 0o644)),
         ("away/two".into(), file("moves with it too", 0o600)),
+        // What its owner may not write to.
+        ("shut".into(), Snap::Directory(0o555)),
+        ("shut/replaced".into(), file("old", 0o444)),
+        ("shut/gone".into(), file("gone", 0o400)),
+        ("shut/leaves".into(), file("leaves one shut directory for another", 0o444)),
+        ("shut/inner".into(), Snap::Directory(0o500)),
+        ("shut/inner/replaced".into(), file("old", 0o444)),
+        ("shut/whole".into(), Snap::Directory(0o555)),
+        ("shut/whole/one".into(), file("one", 0o444)),
+        ("shut/other".into(), Snap::Directory(0o555)),
+        ("shut/other/gone".into(), file("gone", 0o444)),
     ])
 }
 
@@ -126,6 +146,19 @@ fn changes(root: &Path) -> Changes {
         change(root, "new", directory(0o555)),
         change(root, "new/file", file("fresh")),
         change(root, "closed", directory(0o500)),
+        change(root, "shut/new", file("new")),
+        change(root, "shut/replaced", file("new")),
+        change(root, "shut/gone", None),
+        change(root, "shut/leaves", None),
+        moved("shut/inner/arrived", "shut/leaves"),
+        change(root, "shut/inner/replaced", file("new")),
+        change(root, "shut/inner/made", directory(0o555)),
+        change(root, "shut/inner/made/file", file("made")),
+        change(root, "shut/whole", None),
+        change(root, "shut/whole/one", None),
+        // From one mode that shuts it to another.
+        change(root, "shut/other", directory(0o500)),
+        change(root, "shut/other/gone", None),
     ])
 }
 
@@ -144,7 +177,33 @@ fn scene(copied: bool) -> Scene {
     build(&root, &start());
     let other = copied.then(|| tempfile::tempdir_in("/dev/shm").unwrap());
     let state = other.as_ref().map_or(dir.path(), |it| it.path()).join("state");
+    fs::set_permissions(&root, fs::Permissions::from_mode(0o555)).unwrap();
     Scene { _dir: dir, _other: other, root, state }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        unshut(&self.root);
+    }
+}
+
+/// Everything below the workspace, which itself is as shut as it was.
+fn tree(root: &Path) -> Tree {
+    assert_eq!(mode(root), 0o555);
+    crate::tree::tree(root)
+}
+
+/// A step of a commit before which half of the others have been taken.
+fn middle() -> usize {
+    let at = scene(false);
+    let steps: Arc<Mutex<Vec<&'static str>>> = Arc::default();
+    let seen = steps.clone();
+    let ws = Workspace::attach(&at.root, &at.state).unwrap();
+    let ws = ws.watched(move |it| seen.lock().unwrap().push(it));
+    ws.commit(1, &changes(&at.root), Durability::Crash).unwrap();
+    let steps = steps.lock().unwrap();
+    let taken: Vec<usize> = (0..steps.len()).filter(|it| steps[*it] == "apply").collect();
+    taken[taken.len() / 2]
 }
 
 impl Scene {
@@ -202,8 +261,19 @@ fn a8_a_commit_from_another_filesystem_killed_at_every_step_is_all_or_nothing() 
 
 #[test]
 fn u_an_undo_killed_at_every_step_is_all_or_nothing() {
+    undoes(false);
+}
+
+#[test]
+fn u_an_undo_on_another_filesystem_killed_at_every_step_is_all_or_nothing() {
+    if tempfile::tempdir_in("/dev/shm").is_ok() {
+        undoes(true);
+    }
+}
+
+fn undoes(copied: bool) {
     for step in 0.. {
-        let at = scene(false);
+        let at = scene(copied);
         let after = at.commit();
         let dead = killed("undo", &at.root, &at.state, step);
         let (ws, recovered) = Workspace::open(&at.root, &at.state).unwrap();
@@ -227,10 +297,10 @@ fn u_an_undo_killed_at_every_step_is_all_or_nothing() {
 
 #[test]
 fn a8_a_recovery_killed_at_every_step_is_done_by_the_next() {
+    let middle = middle();
     for step in 0.. {
         let at = scene(false);
-        // In the middle of the steps.
-        assert!(killed("commit", &at.root, &at.state, 40));
+        assert!(killed("commit", &at.root, &at.state, middle));
         let dead = killed("recover", &at.root, &at.state, step);
         Workspace::open(&at.root, &at.state).unwrap();
         assert_eq!(tree(&at.root), start(), "step {step}");
@@ -283,7 +353,7 @@ fn a16_a_recovery_leaves_what_somebody_changed_since_the_crash() {
 #[test]
 fn a9_two_processes_commit_one_after_the_other() {
     let at = scene(false);
-    assert!(killed("commit", &at.root, &at.state, 40));
+    assert!(killed("commit", &at.root, &at.state, middle()));
     let threads: Vec<_> = (10..18)
         .map(|call| {
             let (root, state) = (at.root.clone(), at.state.clone());

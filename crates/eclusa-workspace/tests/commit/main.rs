@@ -14,5 +14,7 @@ mod fault;
 mod kill;
 mod model;
 mod moves;
+mod ordinary;
+mod shut;
 mod tree;
 mod undo;

@@ -78,6 +78,27 @@ impl World {
     }
 }
 
+impl Drop for World {
+    fn drop(&mut self) {
+        unshut(self.dir.path());
+    }
+}
+
+/// Opens every directory, so that whoever is no superuser can remove them.
+pub(crate) fn unshut(dir: &Path) {
+    let _ = fs::set_permissions(dir, fs::Permissions::from_mode(0o700));
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|it| it.is_dir()) {
+            unshut(&entry.path());
+        }
+    }
+}
+
+/// The permissions of a node.
+pub(crate) fn mode(path: &Path) -> u32 {
+    fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
 pub(crate) fn open(dir: &Path) -> Workspace {
     let (workspace, _) = Workspace::open(dir.join("ws"), dir.join("state")).unwrap();
     workspace

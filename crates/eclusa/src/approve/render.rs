@@ -18,7 +18,6 @@ use serde_json::Value;
 use crate::{PermissionClass, Preview, Question, ReverseThinkingReport, Touch, one_line, visible};
 
 mod decoded;
-mod html;
 mod international;
 mod json;
 mod lines;
@@ -94,8 +93,8 @@ impl fmt::Display for Line {
     }
 }
 
-/// A question, ready to be shown. As text ([`Display`](fmt::Display)), [wrapped](Rendered::wrapped)
-/// to a width, or as [HTML](Rendered::to_html).
+/// A question, ready to be shown: as text ([`Display`](fmt::Display)), [wrapped](Rendered::wrapped)
+/// to a width, or line by line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendered {
     /// The lines, in order.

@@ -6,8 +6,8 @@ use std::{
 };
 
 use crate::{
-    ChangeTotals, Changes, Decision, Effects, Mode, Node, PermissionClass, Policy as _, Reason,
-    RepositoryFacts, Rules, Run, Source, Touch, Validated, Verdict,
+    Changes, Decision, Effects, Mode, Node, PermissionClass, Policy as _, Reason, RepositoryFacts,
+    Rules, Run, Source, Touch, Validated, Verdict,
     audit::trail::Trail,
     gate::{GateSetup, allowance::is_by_rule},
 };
@@ -24,10 +24,9 @@ pub(super) fn judged(
     let before = trail.verdict.as_ref();
     let as_said = is_as_said(setup, call, changes);
     let unruled = unruled(before, call, as_said);
-    let spent = ChangeTotals::default();
     let moment = call.context();
     let author = call.into();
-    let effects = Effects { author, changes, lines, spent: &spent, facts, moment, unruled };
+    let effects = Effects { author, changes, lines, facts, moment, unruled };
     let judged =
         catch_unwind(AssertUnwindSafe(|| setup.live.policy.load().judge_effects(&effects)));
     let verdict = judged.unwrap_or_else(|_panic| {
@@ -76,8 +75,8 @@ pub(super) fn covers(
 ) -> bool {
     let before = Some(rules.judge(call)).filter(is_by_rule);
     let unruled = unruled(before.as_ref(), call, is_as_said(setup, call, changes));
-    let (spent, moment, author) = (ChangeTotals::default(), call.context(), call.into());
-    let effects = Effects { author, changes, lines, spent: &spent, facts, moment, unruled };
+    let (moment, author) = (call.context(), call.into());
+    let effects = Effects { author, changes, lines, facts, moment, unruled };
     let verdict = rules.judge_effects(&effects);
     is_by_rule(&verdict) || (before.is_some() && verdict.decision < Decision::Ask)
 }

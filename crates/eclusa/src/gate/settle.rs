@@ -10,9 +10,9 @@ use std::{
 use serde_json::json;
 
 use crate::{
-    Bounds, ChangeTotals, Changes, CommitError, Decision, Delegate, Diff, EffectGroup, EffectKind,
-    EffectKinds, Effects, FoldedChanges, Output, Preview, Raw, RepositoryFacts, Rules, Run, Staged,
-    Stop, Summary, Undo, Validated, Workspace,
+    Bounds, Changes, CommitError, Decision, Delegate, Diff, EffectGroup, EffectKind, EffectKinds,
+    Effects, FoldedChanges, Output, Preview, Raw, RepositoryFacts, Rules, Run, Staged, Stop,
+    Summary, Undo, Validated, Workspace,
     audit::trail::{ChangesOutcome, ChangesTrail, Trail},
     gate::{
         GateSetup,
@@ -287,9 +287,9 @@ fn effect_kinds(
     changes: &Changes,
     facts: &RepositoryFacts,
 ) -> EffectKinds {
-    let (spent, unruled) = (ChangeTotals::default(), Decision::Ask);
-    let (author, moment, lines) = (call.into(), call.context(), None);
-    let effects = Effects { author, changes, lines, spent: &spent, facts, moment, unruled };
+    let (author, moment) = (call.into(), call.context());
+    let (lines, unruled) = (None, Decision::Ask);
+    let effects = Effects { author, changes, lines, facts, moment, unruled };
     let kinds = catch_unwind(AssertUnwindSafe(|| setup.live.policy.load().effect_kinds(&effects)));
     kinds.unwrap_or_else(|_panic| EffectKinds::all(EffectKind::Edit, changes.len()))
 }

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::{ToolAnswer, anthropic, fenced, gemini, openai_chat, openai_responses, was_made};
 use crate::{
-    Attachment, Decision, Gate, GateSetup, Incoming, Job, Media, MemoryLog, Output, Policy, Reason,
-    Registry, Reply, Scene, Source, Tool, ToolCall, ToolError, Touch, Undo, Validated, Verdict,
+    Attachment, Decision, Gate, GateSetup, Incoming, Job, MemoryLog, Output, Policy, Reason,
+    Registry, Reply, Scene, Source, Tool, ToolError, Touch, Undo, Validated, Verdict,
 };
 
 /// Says back what it was told, fails when told to, and knows how to be taken back.
@@ -66,11 +66,6 @@ pub(crate) fn passed(incoming: Vec<Incoming>) -> Vec<Reply> {
     setup.limits.output = 1000;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     runtime.block_on(Gate::new(setup).pass_all(incoming))
-}
-
-/// One reply to an `echo` with these arguments.
-pub(crate) fn echoed(args: Value) -> Reply {
-    passed(vec![ToolCall::new("c1", "echo", args).into()]).remove(0)
 }
 
 #[test]
@@ -208,7 +203,10 @@ fn v4_v5_arguments_in_text_pass_the_gate_on_every_wire() {
 
 #[test]
 fn pictures_go_back_on_every_wire_that_has_room_for_them() {
-    let media = Media { media_type: "image/png".to_owned(), bytes: Arc::from(&b"png"[..]) };
+    let media = crate::attachment::Media {
+        media_type: "image/png".to_owned(),
+        bytes: Arc::from(&b"png"[..]),
+    };
     let link = Attachment::Link {
         uri: "res://a".to_owned(),
         name: "a".to_owned(),

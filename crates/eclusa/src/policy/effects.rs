@@ -159,8 +159,6 @@ pub struct Effects<'a> {
     /// How many lines come and go, see [`Diff::lines`](crate::Diff::lines). Looked at only where
     /// there is a limit; `None` says that nobody could count them.
     pub lines: Option<u64>,
-    /// What was changed before.
-    pub spent: &'a ChangeTotals,
     /// What git knew of the paths.
     pub facts: &'a RepositoryFacts,
     /// When it was done. What was changed in the conversation before is in it.

@@ -17,6 +17,7 @@ mod mission;
 mod pages;
 mod preflight;
 mod records;
+mod refusals;
 mod registry;
 mod release;
 mod review;

@@ -2,10 +2,8 @@
 //! of models, and transcripts that other agents wrote.
 
 use eclusa::parse::{anthropic, fenced, gemini, openai_chat, openai_responses};
-use eclusa_agent::{
-    ReplyReader, ScriptModel, Thinking, WireKind, WireSettings,
-    transcript::{ImportFormat, import},
-};
+use eclusa_chat::transcript::{ImportFormat, import};
+use eclusa_models::{ReplyReader, ScriptModel, Thinking, WireKind, WireSettings};
 use serde_json::Value;
 
 use super::{Target, lossy};

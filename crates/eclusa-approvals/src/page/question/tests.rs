@@ -114,6 +114,10 @@ fn no_case_of_the_corpus_fools_the_page() {
         for good in strings(&case["must_contain"]) {
             assert!(shown.contains(&good), "{id}: lacks {good:?} in {shown}");
         }
+        for any in case["must_contain_any"].as_array().unwrap() {
+            let found = strings(any).iter().any(|good| shown.contains(good));
+            assert!(found, "{id}: has none of {any} in {shown}");
+        }
         assert!(!rest.chars().any(|c| c.is_control() && c != '\n'), "{id}: a control character");
         assert!(tags(&rest) == tags(&split(&self::page(&queued(&empty))).1), "{id}: more elements");
     }

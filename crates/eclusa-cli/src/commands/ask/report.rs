@@ -1,6 +1,7 @@
 //! What happens in a turn, as JSON for programs and as a line for people.
 
-use eclusa_agent::{AgentEvent, CallOutcome, TurnEnd, TurnReport, money};
+use eclusa_chat::{AgentEvent, CallOutcome, TurnEnd, TurnReport};
+use eclusa_models::money;
 use serde_json::{Value, json};
 
 use super::TurnSummary;

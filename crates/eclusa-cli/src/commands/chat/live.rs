@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use eclusa_agent::AgentEvent;
+use eclusa_chat::AgentEvent;
 use rustix::process::{Signal, kill_current_process_group};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 

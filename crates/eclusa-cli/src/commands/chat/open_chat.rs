@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use eclusa::{Gate, Mode, Run};
-use eclusa_agent::{AgentEvent, Conversation, ConversationHandle, TranscriptItem};
+use eclusa_chat::{AgentEvent, Conversation, ConversationHandle, TranscriptItem};
 use eclusa_config::{KeySource, ModelSettings};
 use eclusa_mcp::Gateway;
 use tokio::{sync::mpsc::UnboundedReceiver, task::JoinHandle};

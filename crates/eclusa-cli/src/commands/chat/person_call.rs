@@ -2,7 +2,7 @@
 //! the gate like everybody's.
 
 use eclusa::{Attachment, Origin, Reply, Run, ToolCall};
-use eclusa_agent::UserMessage;
+use eclusa_chat::UserMessage;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 

@@ -2,7 +2,8 @@
 
 use std::io::{IsTerminal, Write};
 
-use eclusa_agent::{AgentEvent, TurnEnd, TurnReport, money};
+use eclusa_chat::{AgentEvent, TurnEnd, TurnReport};
+use eclusa_models::money;
 use tokio_util::sync::CancellationToken;
 
 use super::{

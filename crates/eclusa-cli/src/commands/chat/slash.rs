@@ -6,7 +6,7 @@ use std::{
 };
 
 use eclusa::Mode;
-use eclusa_agent::{TranscriptStore, transcript::markdown};
+use eclusa_chat::{TranscriptStore, transcript::markdown};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 

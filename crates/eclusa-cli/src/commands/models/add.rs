@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use eclusa_agent::WireKind;
+use eclusa_models::WireKind;
 use eclusa_net::http_client;
 use reqwest::{Url, redirect};
 use serde_json::Value;

@@ -1,7 +1,6 @@
 //! What other agents' permission settings come to in this language. Where something cannot be said
 //! exactly, a rule that tightens becomes wider and a rule that allows becomes narrower or is left.
 
-use eclusa::Decision;
 use eclusa_config::{Config, Layer};
 
 use super::rule_toml::RuleToml;
@@ -18,74 +17,6 @@ pub(super) struct ImportedRules {
     pub(super) rules: Vec<(String, RuleToml)>,
     /// What could not be carried over.
     pub(super) left: Vec<Skipped>,
-    /// The rules about commands as they were read, in their order.
-    pub(super) commands: Vec<CommandRule>,
-    /// The rules about files as they were read, in their order.
-    pub(super) files: Vec<FileRule>,
-}
-
-/// A rule about files, as another agent has it.
-pub(super) struct FileRule {
-    pub(super) decision: Decision,
-    /// What it was.
-    pub(super) from: String,
-    pub(super) write: bool,
-    /// `None`: every file.
-    pub(super) glob: Option<String>,
-}
-
-/// A rule about commands, as another agent has it.
-pub(super) struct CommandRule {
-    pub(super) decision: Decision,
-    /// What it was.
-    pub(super) from: String,
-    pub(super) pattern: CommandPattern,
-    /// Which of several decides, where the agent has such numbers.
-    pub(super) priority: i64,
-}
-
-/// Which commands a rule is about.
-pub(super) enum CommandPattern {
-    All,
-    Begins(Vec<String>),
-    Exact(String),
-    Glob(String),
-}
-
-impl CommandRule {
-    fn new(decision: &str, from: &str, shell: &Shell<'_>) -> Option<CommandRule> {
-        let decision = decided(decision);
-        let pattern = match shell {
-            Shell::All => CommandPattern::All,
-            Shell::Begins(words) => CommandPattern::Begins(words.clone()),
-            Shell::Exact(text) => CommandPattern::Exact((*text).to_owned()),
-            Shell::Glob(glob) => CommandPattern::Glob((*glob).to_owned()),
-            Shell::Pattern(text) if text.contains('*') => CommandPattern::Glob(text.clone()),
-            Shell::Pattern(text) => CommandPattern::Exact(text.clone()),
-            Shell::Regex(_) => return None,
-        };
-        Some(CommandRule { decision, from: from.to_owned(), pattern, priority: 0 })
-    }
-
-    /// The words that it begins with, if it says any.
-    pub(super) fn words(&self) -> Option<String> {
-        match &self.pattern {
-            CommandPattern::All => None,
-            CommandPattern::Begins(words) => Some(words.join(" ")),
-            CommandPattern::Exact(text) => Some(text.clone()),
-            CommandPattern::Glob(glob) => {
-                glob.split('*').next().map(|it| it.trim().to_owned()).filter(|it| !it.is_empty())
-            }
-        }
-    }
-}
-
-fn decided(word: &str) -> Decision {
-    match word {
-        "allow" => Decision::Allow,
-        "ask" => Decision::Ask,
-        _ => Decision::Deny,
-    }
 }
 
 /// Something that could not be carried over.
@@ -137,25 +68,8 @@ impl ImportedRules {
         self.left.push(Skipped { what: what.into(), why: why.to_owned(), looser });
     }
 
-    /// Notes a rule about shell commands that is carried over in another way.
-    pub(super) fn command(&mut self, from: &str, decision: &str, shell: &Shell<'_>) {
-        self.commands.extend(CommandRule::new(decision, from, shell));
-    }
-
-    /// Notes a rule about everything that is carried over in another way.
-    pub(super) fn everything(&mut self, from: &str, decision: &str) {
-        self.command(from, decision, &Shell::All);
-        self.file(from, decision, "read", None);
-        self.file(from, decision, "write", None);
-    }
-
     /// A rule about shell commands.
     pub(super) fn shell(&mut self, from: &str, decision: &str, shell: Shell<'_>) {
-        self.command(from, decision, &shell);
-        self.shell_rule(from, decision, shell);
-    }
-
-    fn shell_rule(&mut self, from: &str, decision: &str, shell: Shell<'_>) {
         let rule = RuleToml::new(decision);
         let allows = decision == "allow";
         match shell {
@@ -180,12 +94,12 @@ impl ImportedRules {
             }
             Shell::Exact(text) => {
                 let words = text.split_whitespace().map(str::to_owned).collect();
-                self.shell_rule(from, decision, Shell::Begins(words));
+                self.shell(from, decision, Shell::Begins(words));
             }
-            Shell::Pattern(text) => match text.contains('*') {
-                true => self.shell_rule(from, decision, Shell::Glob(&text)),
-                false => self.shell_rule(from, decision, Shell::Exact(&text)),
-            },
+            Shell::Pattern(text) if text.contains('*') => {
+                self.shell(from, decision, Shell::Glob(&text));
+            }
+            Shell::Pattern(text) => self.shell(from, decision, Shell::Exact(&text)),
             Shell::Glob(_) if allows => {
                 self.left(
                     from,
@@ -205,19 +119,8 @@ impl ImportedRules {
         }
     }
 
-    /// Notes a rule about files that is carried over in another way.
-    pub(super) fn file(&mut self, from: &str, decision: &str, access: &str, glob: Option<&str>) {
-        self.files.push(FileRule {
-            decision: decided(decision),
-            from: from.to_owned(),
-            write: access != "read",
-            glob: glob.map(str::to_owned),
-        });
-    }
-
     /// A rule about files: `access` is `read` or `write`.
     pub(super) fn files(&mut self, from: &str, decision: &str, access: &str, glob: Option<&str>) {
-        self.file(from, decision, access, glob);
         let tools: &[&str] = if access == "read" { &READERS } else { &WRITERS };
         let tools: Vec<String> = tools.iter().map(|it| (*it).to_owned()).collect();
         let rule = RuleToml::new(decision);

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use eclusa_agent::{
+use eclusa_chat::{
     keep_import,
     transcript::{ImportFormat, import},
 };

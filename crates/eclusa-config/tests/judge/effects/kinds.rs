@@ -31,12 +31,11 @@ fn verdict(config: &str, case: &Case) -> Verdict {
         commits: case.commits.clone(),
         plans_commands: false,
     };
-    let (spent, moment) = (ChangeTotals::default(), JudgeContext::unknown());
+    let moment = JudgeContext::unknown();
     rules.judge_effects(&Effects {
         author,
         changes: &changes,
         lines: None,
-        spent: &spent,
         facts: &facts,
         moment,
         unruled: Ask,

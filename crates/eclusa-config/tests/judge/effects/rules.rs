@@ -40,18 +40,11 @@ fn changes_of_a_command_are_allowed_by_what_they_are() {
         let (name, aliases, class, server) = ("bash", &[][..], Shell, None);
         let author =
             Author { name, aliases, class, server, args: &args, touches: &touches, call: None };
-        let (changes, spent) = (Changes::of([made(path)]), ChangeTotals::default());
+        let changes = Changes::of([made(path)]);
         let facts = RepositoryFacts::unknown();
         let moment = JudgeContext::unknown();
-        let effects = Effects {
-            author,
-            changes: &changes,
-            lines: None,
-            spent: &spent,
-            facts,
-            moment,
-            unruled: Ask,
-        };
+        let effects =
+            Effects { author, changes: &changes, lines: None, facts, moment, unruled: Ask };
         rules.judge_effects(&effects).decision
     };
     assert_eq!(judge("make all", "out/a"), Allow);

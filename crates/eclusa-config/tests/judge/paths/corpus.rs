@@ -4,7 +4,7 @@ use std::{ffi::OsString, io::Read};
 
 use eclusa::{
     Blocked, Change, Changes, Decision, FileNode, Files, Node, PermissionClass, Rules,
-    policy::{Author, ChangeTotals, Effects, JudgeContext, RepositoryFacts},
+    policy::{Author, Effects, JudgeContext, RepositoryFacts},
     workspace::{Beneath, files::PathState},
 };
 use eclusa_config::Config;
@@ -128,13 +128,11 @@ impl Case {
             touches: &[],
             call: None,
         };
-        let spent = ChangeTotals::default();
         let unruled = Decision::Allow;
         let effects = Effects {
             author,
             changes: &changes,
             lines: None,
-            spent: &spent,
             facts: RepositoryFacts::unknown(),
             moment: JudgeContext::unknown(),
             unruled,

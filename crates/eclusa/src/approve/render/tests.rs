@@ -239,15 +239,6 @@ fn a_narrow_surface_keeps_the_bar_on_every_line() {
     "#);
 }
 
-#[test]
-fn no_markup_of_an_argument_survives() {
-    let html = render(&question("x", json!({ "a": "</pre><b onclick='y()'>&amp;" }))).to_html();
-    assert!(html.contains("&lt;/pre&gt;&lt;b onclick='y()'&gt;&amp;amp;"), "{html}");
-    let tags: Vec<&str> =
-        html.split('<').skip(1).filter_map(|it| it.split(['>', ' ']).next()).collect();
-    assert!(tags.iter().all(|tag| ["pre", "/pre", "span", "/span", "bdi", "/bdi"].contains(tag)));
-}
-
 /// Lines that belong to arguments stand behind the bar, and every other line is one of ours.
 fn check_frame(rendered: &Rendered) -> Result<(), TestCaseError> {
     for line in &rendered.lines {
@@ -305,7 +296,6 @@ proptest! {
     fn different_arguments_look_different(a in any_json(), b in any_json()) {
         let [one, other] = [&a, &b].map(|args| render(&question("x", args.clone())));
         prop_assert_eq!(a == b, one.to_string() == other.to_string());
-        prop_assert_eq!(a == b, one.to_html() == other.to_html());
         prop_assert_eq!(a == b, one.wrapped(30) == other.wrapped(30));
         let [one, other] = [&a, &b].map(|it| render(&question("x", json!({ "v": it }))));
         prop_assert_eq!(a == b, one.to_string() == other.to_string());

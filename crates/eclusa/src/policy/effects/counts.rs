@@ -45,16 +45,11 @@ impl Budget {
 }
 
 pub(super) fn limits(limits: &EffectLimits, effects: &Effects<'_>, because: &mut Vec<Reason>) {
-    let spent = effects.spent;
-    let files = || {
-        let new = counted(effects.changes).filter(|it| !spent.files.has(it)).count();
-        Some((spent.files.len() as u64).saturating_add(new as u64))
-    };
-    let lines = || Some(spent.lines.saturating_add(effects.lines?));
-    let bytes = || Some(spent.bytes.saturating_add(written(effects.changes)));
+    let files = || Some(counted(effects.changes).count() as u64);
+    let bytes = || Some(written(effects.changes));
     let all: [(_, _, _, &dyn Fn() -> Option<u64>); 3] = [
         (limits.max_files, "effects.max_files", "files", &files),
-        (limits.max_lines, "effects.max_lines", "lines", &lines),
+        (limits.max_lines, "effects.max_lines", "lines", &|| effects.lines),
         (limits.max_bytes, "effects.max_bytes", "bytes", &bytes),
     ];
     for (most, origin, unit, count) in all {

@@ -13,7 +13,7 @@ mod nodes;
 mod properties;
 
 fn judged(rules: &Rules, changes: impl IntoIterator<Item = Change>) -> Verdict {
-    let (args, spent) = (json!({}), ChangeTotals::default());
+    let args = json!({});
     let author = Author {
         name: "tool",
         aliases: &[],
@@ -27,7 +27,6 @@ fn judged(rules: &Rules, changes: impl IntoIterator<Item = Change>) -> Verdict {
         author,
         changes: &Changes::of(changes),
         lines: Some(0),
-        spent: &spent,
         facts: RepositoryFacts::unknown(),
         moment: JudgeContext::unknown(),
         unruled: Allow,

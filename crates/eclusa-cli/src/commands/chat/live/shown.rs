@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use eclusa_agent::{AgentEvent, CallOutcome, ItemBody, TranscriptItem, TurnEnd, TurnReport, money};
+use eclusa_chat::{AgentEvent, CallOutcome, ItemBody, TranscriptItem, TurnEnd, TurnReport};
+use eclusa_models::money;
 
 use super::LiveChat;
 use crate::{

@@ -1,6 +1,6 @@
 //! `/rewind`: back to before a turn, with what it and later ones changed in the workspace.
 
-use eclusa_agent::{ItemBody, TranscriptItem};
+use eclusa_chat::{ItemBody, TranscriptItem};
 
 use super::{AfterCommand, CommandContext, say};
 use crate::{

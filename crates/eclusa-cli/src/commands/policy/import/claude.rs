@@ -66,7 +66,6 @@ fn one(brought: &mut ImportedRules, decision: &str, text: &str) {
             Some(Err(_)) => brought.left(from, decision, "only `domain:` can be carried over"),
         },
         "*" if decision != "allow" => {
-            brought.everything(&from, decision);
             brought.rule(&from, super::super::rule_toml::RuleToml::new(decision));
         }
         tool => match tool.strip_prefix("mcp__") {

@@ -18,10 +18,7 @@ pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
     let rules = rules.ok_or("there is neither an object `tools` nor a `[[rule]]` in it")?;
     let mut brought = ImportedRules::default();
     for (number, rule) in (1..).zip(rules.iter()) {
-        let before = brought.commands.len();
         one(&mut brought, number, rule);
-        let priority = rule.get("priority").and_then(Item::as_integer).unwrap_or_default();
-        brought.commands.iter_mut().skip(before).for_each(|it| it.priority = priority);
     }
     Ok(brought)
 }
@@ -52,11 +49,7 @@ fn settings(settings: &Value) -> Result<ImportedRules, String> {
                 Some((tool, rest)) => (tool, rest.strip_suffix(')')),
                 None => (name, None),
             };
-            let before = brought.commands.len();
             named(&mut brought, &format!("tools.{key} {name}"), decision, tool, content);
-            // What is excluded is so whatever is allowed.
-            let priority = i64::from(decision == "deny");
-            brought.commands.iter_mut().skip(before).for_each(|it| it.priority = priority);
         }
     }
     Ok(brought)

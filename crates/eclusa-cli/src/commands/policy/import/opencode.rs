@@ -32,7 +32,6 @@ pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
 }
 
 fn everything(brought: &mut ImportedRules, decision: &str) {
-    brought.everything(&format!("permission {decision}"), decision);
     match decision {
         "allow" => brought.left("permission allow", "allow", "nothing here allows everything"),
         decision => brought.rule(&format!("permission {decision}"), RuleToml::new(decision)),
@@ -85,7 +84,6 @@ fn of_patterns(brought: &mut ImportedRules, tool: &str, patterns: &Map<String, V
             ("bash", "ask" | "deny") if all && !allowed.is_empty() => {
                 // Whatever is not made of the beginnings that are allowed, and plain words.
                 let regex = others(&allowed);
-                brought.command(&from, decision, &Shell::All);
                 brought.rule(&from, RuleToml::new(decision).unless("command", &regex));
             }
             ("bash", _) if all => brought.shell(&from, decision, Shell::All),
@@ -94,7 +92,6 @@ fn of_patterns(brought: &mut ImportedRules, tool: &str, patterns: &Map<String, V
                 let mut globs = vec!["*".to_owned()];
                 globs.extend(allowed.iter().filter(|it| **it != "*").map(|it| format!("!{it}")));
                 let rule = RuleToml::new(decision).text("access", "write");
-                brought.file(&from, decision, "write", None);
                 brought.rule(&from, rule.list("path", &globs));
             }
             ("edit" | "write", _) => {

@@ -1,4 +1,5 @@
-//! Every case of the corpus of spoofed prompts, on every surface that it is meant for.
+//! Every case of the corpus of spoofed prompts that a terminal could show. Those for a page are
+//! tried on the page, in `eclusa-approvals`.
 
 use serde_json::{Value, json};
 
@@ -49,20 +50,13 @@ fn no_case_of_the_corpus_fools_the_prompt() {
     let mut seen = 0;
     for case in CASES.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
         seen += 1;
-        let rendered = render(&asked(&case));
-        let web = case["channel"] == "web";
-        let html = rendered.to_html();
-        // What a page shows is its text; what a page obeys is its source.
-        let page = html.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
-        let mut found = Vec::new();
-        if !web {
-            found.extend(faults(&case, &rendered.to_string()));
-            let wrapped = rendered.wrapped(80);
-            found.extend(faults(&case, &wrapped).into_iter().filter(|it| it.starts_with("con")));
-            found.extend(faults(&case, &page));
+        if case["channel"] == "web" {
+            continue;
         }
-        found.extend(faults(&case, &html).into_iter().filter(|it| it.starts_with("con")));
-        found.extend(faults(&case, &page).into_iter().filter(|it| !it.starts_with("con")));
+        let rendered = render(&asked(&case));
+        let mut found = faults(&case, &rendered.to_string());
+        let wrapped = rendered.wrapped(80);
+        found.extend(faults(&case, &wrapped).into_iter().filter(|it| it.starts_with("con")));
         if !found.is_empty() {
             wrong.push(format!("{}: {}", case["id"], found.join("; ")));
         }
@@ -90,12 +84,14 @@ fn no_case_of_the_corpus_fools_the_prompt_from_elsewhere() {
                 question(text, Value::Null),
             ];
             for asked in places {
-                let shown = render(&asked);
-                let html = shown.to_html();
+                let shown = render(&asked).to_string();
                 for bad in strings(&case["must_not_contain"]) {
-                    let markup = bad.starts_with('<');
-                    assert!(markup || !shown.to_string().contains(bad), "{}: {shown}", case["id"]);
-                    assert!(!html.contains(bad), "{}: {html}", case["id"]);
+                    // Markup is text in a terminal.
+                    assert!(
+                        bad.starts_with('<') || !shown.contains(bad),
+                        "{}: {shown}",
+                        case["id"]
+                    );
                 }
             }
         }

@@ -6,12 +6,7 @@ fn rules(limits: EffectLimits) -> Rules {
     Rules::new(vec![], "/ws".as_ref()).with_effects(limits)
 }
 
-fn judge(
-    limits: EffectLimits,
-    changes: &Changes,
-    lines: Option<u64>,
-    spent: &ChangeTotals,
-) -> Verdict {
+fn judge(limits: EffectLimits, changes: &Changes, lines: Option<u64>) -> Verdict {
     let args = json!({});
     let author = Author {
         name: "tool",
@@ -26,7 +21,6 @@ fn judge(
         author,
         changes,
         lines,
-        spent,
         facts: RepositoryFacts::unknown(),
         moment: JudgeContext::unknown(),
         unruled: Allow,
@@ -40,58 +34,42 @@ fn files(most: u64) -> EffectLimits {
 /// G: with two files at most, the third is refused.
 #[test]
 fn g_a_third_file_is_refused() {
-    let none = ChangeTotals::default();
     let two = Changes::of([made("a"), made("b")]);
     let three = Changes::of([made("a"), made("b"), made("c")]);
-    assert_eq!(judge(files(2), &two, None, &none).decision, Allow);
-    let refused = judge(files(2), &three, None, &none);
+    assert_eq!(judge(files(2), &two, None).decision, Allow);
+    let refused = judge(files(2), &three, None);
     assert_eq!(refused.decision, Deny);
     let why = "3 files would have changed, and 2 are the most (effects.max_files)";
     assert_eq!(&*refused.why(), why);
 }
 
-/// G: the same file changed twice counts once, in one call and in several; what was refused does
-/// not count.
+/// G: the same file changed twice counts once.
 #[test]
 fn g_each_file_counts_once() {
     let twice = Changes::of([made("a"), change("a", file("x\n", 0o644), file("y", 0o644))]);
-    assert_eq!(judge(files(1), &twice, None, &ChangeTotals::default()).decision, Allow);
+    assert_eq!(judge(files(1), &twice, None).decision, Allow);
     let node = file("x", 0o644);
     let move_ = Changes::of(moved("a", "b", node.clone(), node));
-    assert_eq!(judge(files(1), &move_, None, &ChangeTotals::default()).decision, Allow);
-
-    let mut spent = ChangeTotals::default();
-    spent.add(&Changes::of([made("a")]), 1);
-    spent.add(&Changes::of([made("b")]), 1);
-    let again = Changes::of([change("a", file("x\n", 0o644), file("y", 0o644))]);
-    let third = Changes::of([made("c")]);
-    assert_eq!(judge(files(2), &third, None, &spent).decision, Deny);
-    assert_eq!(judge(files(2), &again, None, &spent).decision, Allow, "the refused one is not in");
+    assert_eq!(judge(files(1), &move_, None).decision, Allow);
 }
 
 #[test]
 fn directories_count_where_nothing_in_them_does() {
     let one = [change("d", None, directory()), change("d/e", None, directory()), made("d/e/f")];
-    assert_eq!(judge(files(1), &Changes::of(one), None, &ChangeTotals::default()).decision, Allow);
+    assert_eq!(judge(files(1), &Changes::of(one), None).decision, Allow);
     let empty = [change("d", None, directory()), change("e", None, directory())];
-    assert_eq!(judge(files(1), &Changes::of(empty), None, &ChangeTotals::default()).decision, Deny);
+    assert_eq!(judge(files(1), &Changes::of(empty), None).decision, Deny);
 }
 
 #[test]
 fn lines_and_bytes_have_limits() {
     let limits = EffectLimits { max_lines: Some(10), max_bytes: Some(8), ..Default::default() };
-    let mut spent = ChangeTotals::default();
     let small = Changes::of([change("a", file("12345678", 0o644), file("1234", 0o644))]);
-    assert_eq!(judge(limits.clone(), &small, Some(10), &spent).decision, Allow);
-    assert_eq!(judge(limits.clone(), &small, Some(11), &spent).decision, Deny);
-    let uncounted = judge(limits.clone(), &small, None, &spent);
+    assert_eq!(judge(limits.clone(), &small, Some(10)).decision, Allow);
+    assert_eq!(judge(limits.clone(), &small, Some(11)).decision, Deny);
+    let uncounted = judge(limits.clone(), &small, None);
     assert!(uncounted.why().contains("nobody can count the lines"), "{}", uncounted.why());
     assert_eq!(uncounted.decision, Deny);
     let large = Changes::of([change("a", None, file("123456789", 0o644))]);
-    assert_eq!(judge(limits.clone(), &large, Some(1), &spent).decision, Deny);
-    spent.add(&small, 6);
-    assert_eq!(judge(limits.clone(), &small, Some(4), &spent).decision, Allow);
-    assert_eq!(judge(limits.clone(), &small, Some(5), &spent).decision, Deny);
-    spent.add(&small, 0);
-    assert_eq!(judge(limits, &small, Some(1), &spent).decision, Deny);
+    assert_eq!(judge(limits, &large, Some(1)).decision, Deny);
 }

@@ -57,12 +57,10 @@ fn judge(rules: &[Rule], limits: &EffectLimits, changes: &Changes, unruled: Deci
         call: None,
     };
     let lines = Some(changes.len() as u64);
-    let spent = ChangeTotals::default();
     rules.judge_effects(&Effects {
         author,
         changes,
         lines,
-        spent: &spent,
         facts: RepositoryFacts::unknown(),
         moment: JudgeContext::unknown(),
         unruled,

@@ -1,0 +1,66 @@
+//! The configuration files that have a say, and what is told of one that cannot be used.
+
+use std::{io, path::Path};
+
+use eclusa_config::{ConfigError, ConfigErrors, Layer};
+
+use crate::{failure::Failure, paths::Paths, read_text::read_text, trust};
+
+/// Every file that has a say, lowest first. A workspace's own file that nobody has trusted comes
+/// last but for the administrator's: it can only tighten.
+pub fn layers(paths: &Paths) -> Result<Vec<Layer>, Failure> {
+    let name = |file: &Path| file.display().to_string();
+    let mut layers = Vec::new();
+    if let Some(file) = &paths.config {
+        match read_text(file) {
+            Ok(text) => layers.push(Layer::of_person(name(file), text)),
+            Err(err) if err.kind() == io::ErrorKind::NotFound && !paths.config_named => {}
+            Err(err) => return Err(unreadable(file, &err)),
+        }
+    }
+    // What the person answered with "always" in this workspace.
+    let file = paths.workspace_rules();
+    if file.exists()
+        && let Some(text) = if_there(&file)?
+    {
+        layers.push(Layer::of_person(name(&file), text));
+    }
+    let file = paths.project();
+    let project = if_there(&file)?;
+    let trusted = project.as_ref().is_some_and(|text| trust::is_given(paths, text));
+    if let Some(text) = project.as_ref().filter(|_| trusted) {
+        layers.push(Layer::of_person(name(&file), text));
+    }
+    for file in &paths.policies {
+        let text = read_text(file).map_err(|err| unreadable(file, &err))?;
+        layers.push(Layer::of_person(name(file), text));
+    }
+    if let Some(text) = project.filter(|_| !trusted) {
+        layers.push(Layer::of_project(name(&file), text));
+    }
+    let file = Paths::administrator();
+    if let Some(text) = if_there(file)? {
+        layers.push(Layer::of_administrator(name(file), text));
+    }
+    Ok(layers)
+}
+
+/// What is in a file that need not be there.
+fn if_there(file: &Path) -> Result<Option<String>, Failure> {
+    match read_text(file) {
+        Ok(text) => Ok(Some(text)),
+        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(err) => Err(unreadable(file, &err)),
+    }
+}
+
+fn unreadable(file: &Path, err: &io::Error) -> Failure {
+    Failure::usage(format!("cannot read the configuration `{}`: {err}", file.display()))
+}
+
+/// Everything that is wrong, one line each, and how to fix it.
+pub fn unusable(errors: ConfigErrors) -> Failure {
+    let lines: Vec<String> = errors.0.iter().map(ConfigError::with_excerpt).collect();
+    Failure::usage(format!("configuration error:\n  {}", lines.join("\n  ")))
+        .hint("`man eclusa.toml` and docs/configuration.md describe every key")
+}

@@ -1,0 +1,223 @@
+//! Everything that a command works with: the place, the configuration, and the gate made of them.
+
+use std::{io, path::Path, sync::Arc};
+
+use eclusa::{
+    AuditSink, Files, GateSetup, Mode, Redactor, Registry, Run, Scene, Spool, Workspace,
+    spool::MemorySpool,
+};
+use eclusa_config::{Config, Layer};
+use eclusa_store::{Options, Store, StoreError};
+use eclusa_tools::Sandboxes;
+
+use crate::{
+    config_layers::{layers, unusable},
+    failure::Failure,
+    global::Global,
+    paths::{self, Paths},
+    person,
+    read_text::read_text,
+    registry::{self, ProgramTools},
+    shell, trust,
+};
+
+/// Tools that are not there for every command, and can be ruled about all the same: those of whoever
+/// undoes something, of a conversation with a model, and those of the demo.
+const ELSEWHERE: [&str; 6] = ["undo", "redo", "task", "echo", "note", "time"];
+
+/// The place, and what was configured for it.
+pub struct AppContext {
+    /// Where things are.
+    pub paths: Paths,
+    /// What is configured.
+    pub config: Config,
+    /// When people are asked.
+    pub mode: Mode,
+    /// Decide, run nothing, ask nobody.
+    pub dry_run: bool,
+    /// Whether the small tools are there that the demo shows the gate with.
+    pub example_tools: bool,
+}
+
+impl AppContext {
+    /// Finds the place and reads its configuration.
+    pub fn open(global: &Global) -> Result<AppContext, Failure> {
+        AppContext::open_at(global, Paths::find(global)?)
+    }
+
+    /// Reads the configuration of a place.
+    pub fn open_at(global: &Global, paths: Paths) -> Result<AppContext, Failure> {
+        let layers = layers(&paths)?;
+        AppContext::from_layers(global, paths, layers)
+    }
+
+    /// For commands that look at what is there or undo it, which a mistake in a file must not keep
+    /// from working: where the configuration cannot be used, what is shipped holds, and why is told.
+    pub fn open_anyway(global: &Global) -> Result<(AppContext, Option<Failure>), Failure> {
+        match AppContext::open(global) {
+            Ok(ctx) => Ok((ctx, None)),
+            Err(why) => {
+                let ctx = AppContext::from_layers(global, Paths::find(global)?, Vec::new())?;
+                Ok((ctx, Some(why)))
+            }
+        }
+    }
+
+    fn from_layers(
+        global: &Global,
+        paths: Paths,
+        mut layers: Vec<Layer>,
+    ) -> Result<AppContext, Failure> {
+        if let Some(mode) = global.mode {
+            // As a layer, so that it cannot loosen what the administrator says either.
+            layers.push(Layer::of_person("--mode", format!("mode = \"{mode}\"")));
+        }
+        let mut config = Config::load(&layers).map_err(|errors| {
+            let failure = unusable(errors);
+            if trust::is_stale(&paths) { failure.hint(trust::STALE) } else { failure }
+        })?;
+        if global.mode.is_some() {
+            config.modes.clear();
+        }
+        config.block_places(&paths.workspace, paths.out_of_reach());
+        let (mode, dry_run, example_tools) = (config.mode, global.dry_run, global.example_tools);
+        Ok(AppContext { mode, dry_run, example_tools, paths, config })
+    }
+
+    /// Where this takes place, for descriptions.
+    pub fn scene(&self) -> Scene {
+        registry::scene(&self.paths)
+    }
+
+    /// Opens the log, and makes it if it is not there.
+    pub fn store(&self) -> Result<Store, Failure> {
+        self.store_for(Options::default())
+    }
+
+    /// The same for a process that serves one client.
+    pub fn store_for_one_client(&self) -> Result<Store, Failure> {
+        self.store_for(Options { one_client: true, ..Options::default() })
+    }
+
+    /// The same for one call of many, each of which has a process of its own.
+    pub fn store_for_one_call(&self) -> Result<Store, Failure> {
+        self.store_for(Options { one_call: true, one_client: true, ..Options::default() })
+    }
+
+    fn store_for(&self, options: Options) -> Result<Store, Failure> {
+        let workspace = Some(self.paths.workspace.to_string_lossy().into_owned());
+        let options = Options { durability: self.config.durability, workspace, ..options };
+        Store::open(&self.paths.store, options).map_err(|err| match err {
+            StoreError::Missing(path) => {
+                Failure::failed(format!("no log can be made at `{}`", path.display()))
+                    .hint("`--state DIR` names another directory for logs and undo history")
+            }
+            err => Failure::failed(err),
+        })
+    }
+
+    /// The workspace, where changes become real and are undone. Nothing is made by naming it.
+    pub fn workspace(&self) -> Result<Workspace, Failure> {
+        let workspace = Workspace::named(&self.paths.workspace, self.paths.undo());
+        let workspace = workspace.map_err(Failure::failed)?;
+        Ok(match paths::git_excludes() {
+            Some(excludes) => workspace.with_excludes(&excludes),
+            None => workspace,
+        })
+    }
+
+    /// The tools, to look at: nothing that was kept can be read with them.
+    pub fn registry(&self) -> Result<Arc<Registry>, Failure> {
+        self.registry_with(Arc::new(MemorySpool::default()), self.sandboxes(&[])?)
+    }
+
+    /// The tools. Long outputs are paged through in `spool`, and commands run in `sandboxes`.
+    pub fn registry_with(
+        &self,
+        spool: Arc<dyn Spool>,
+        sandboxes: Sandboxes,
+    ) -> Result<Arc<Registry>, Failure> {
+        let tools = ProgramTools {
+            files: self.files()?,
+            paths: &self.paths,
+            config: &self.config,
+            sandboxes,
+            spool,
+            examples: self.example_tools,
+        };
+        tools.registry()
+    }
+
+    /// The files of the workspace, as tools reach them.
+    pub fn files(&self) -> Result<Files, Failure> {
+        Files::open(&self.paths.workspace, self.config.blocked.clone()).map_err(Failure::failed)
+    }
+
+    /// Where commands run. `hosts` are allowed besides those of the configuration.
+    pub fn sandboxes(&self, hosts: &[String]) -> Result<Sandboxes, Failure> {
+        shell::sandboxes(&self.paths, &self.config, hosts)
+    }
+
+    /// The run that this command is.
+    pub fn run(&self) -> Run {
+        Run {
+            mode: self.mode,
+            dry_run: self.dry_run,
+            principal: person::name().into(),
+            conversation: "command-line".into(),
+            ..Run::default()
+        }
+    }
+
+    /// A setup of these tools and this log, with what is configured and nobody who can be asked.
+    pub fn setup(
+        &self,
+        registry: Arc<Registry>,
+        sink: Arc<dyn AuditSink>,
+    ) -> Result<GateSetup, Failure> {
+        self.names_are_known(&registry)?;
+        self.bare_setup(registry, sink)
+    }
+
+    /// The same for tools that are not all there are: rules may name others.
+    pub fn bare_setup(
+        &self,
+        registry: Arc<Registry>,
+        sink: Arc<dyn AuditSink>,
+    ) -> Result<GateSetup, Failure> {
+        let workspace = self.workspace()?;
+        let builder = self.config.builder(&self.paths.workspace, |file| self.secret_file(file));
+        let builder = builder.map_err(Failure::usage)?.registry(registry).log(sink);
+        builder.workspace(workspace).setup().map_err(Failure::usage)
+    }
+
+    /// What takes secrets out of whatever leaves.
+    pub fn redactor(&self) -> Result<Redactor, Failure> {
+        self.config.redact.redactor(|file| self.secret_file(file)).map_err(Failure::usage)
+    }
+
+    /// A file with kinds of secrets: its name is relative to the person's configuration.
+    fn secret_file(&self, file: &str) -> io::Result<String> {
+        let beside = self.paths.config.as_deref().and_then(Path::parent);
+        read_text(&beside.unwrap_or(&self.paths.workspace).join(file))
+    }
+
+    /// A rule about a tool that is spelt otherwise would never apply (C19). The workspace's own
+    /// file may know tools that this person does not have; that is only told.
+    pub fn names_are_known(&self, registry: &Registry) -> Result<(), Failure> {
+        let project = format!("{}:", self.paths.project().display());
+        let unknown = self.config.unknown_tools(registry).into_iter();
+        for unknown in unknown.filter(|it| !is_elsewhere(&it.name)) {
+            if !unknown.origin.starts_with(&project) {
+                return Err(Failure::usage(unknown).hint("`eclusa tools` lists the tools"));
+            }
+            tracing::warn!("{unknown}");
+        }
+        Ok(())
+    }
+}
+
+/// Tools that only some commands have, those of other agents among them.
+fn is_elsewhere(tool: &str) -> bool {
+    ELSEWHERE.contains(&tool) || tool.starts_with("agent_") || tool.starts_with("agent.")
+}

@@ -1,0 +1,36 @@
+//! The composition root: where the program's files are, what is configured, and the gate made of it.
+//!
+//! Everything that a surface (a command, a hook, a server) is given is put together here, so that
+//! what a person configures holds at all of them.
+
+use eclusa_spawn as spawn;
+use eclusa_term::{failure, screen, since, terminal, timestamp};
+
+pub mod address_variable;
+pub mod allowances;
+pub mod checks;
+pub mod command_tool;
+pub mod config_layers;
+pub mod context;
+pub mod examples;
+pub mod gates;
+pub mod git_excludes;
+pub mod global;
+pub mod notifications;
+pub mod open_model;
+pub mod paths;
+pub mod person;
+pub mod queue_approver;
+pub mod queues;
+pub mod read_text;
+pub mod registry;
+pub mod remember;
+pub mod reviewers;
+pub mod rule_uses;
+pub mod servers;
+pub mod shell;
+pub mod tickets;
+pub mod token_store;
+pub mod trust;
+pub mod undo_retention;
+pub mod up_token;

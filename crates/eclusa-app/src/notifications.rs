@@ -1,0 +1,170 @@
+//! Tells people of questions that wait: whatever process is there sends what is due, tries again what
+//! failed, and answers nothing.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use eclusa::{
+    approve::{DueNotification, NotificationTarget, Outbox, QueueError},
+    audit::{Clock as _, SystemClock},
+    settings::Endpoint,
+};
+use eclusa_approvals::{NotificationKind, NotificationText, OutgoingNotification, WebhookSecrets};
+use eclusa_config::{ApprovalsSettings, NotificationForm, NotificationSettings};
+use eclusa_store::{ApprovalQueue, Store};
+use tokio::sync::Mutex;
+
+use crate::{
+    context::AppContext,
+    reviewers::service::Service,
+    spawn::{Program, Streams},
+};
+
+/// How long one attempt may take.
+const ATTEMPT: Duration = Duration::from_secs(10);
+
+/// How often what is due is looked for while somebody waits.
+const LOOK: Duration = Duration::from_millis(300);
+
+/// Where links lead unless the configuration says otherwise.
+const DEFAULT_PAGE: &str = "http://localhost:8378";
+
+/// The address that links to the page begin with.
+pub fn page(settings: &ApprovalsSettings) -> &str {
+    settings.url.as_deref().unwrap_or(DEFAULT_PAGE)
+}
+
+/// Sends the notifications of one queue.
+pub struct NotificationSender {
+    outbox: Arc<dyn Outbox>,
+    settings: Vec<NotificationSettings>,
+    /// The workspace, as addresses of the page name it, and as people do.
+    workspace: (String, String),
+    page: String,
+    directory: PathBuf,
+    /// Held by whoever sends: one is enough.
+    sending: Mutex<()>,
+}
+
+impl AppContext {
+    /// The approval queue of this workspace. Notifications are kept in it for whoever is configured.
+    pub fn approval_queue(&self, store: &Store) -> ApprovalQueue {
+        let target = |it: &NotificationSettings| NotificationTarget {
+            name: it.name.clone(),
+            after: it.after,
+        };
+        let targets = self.config.notifications.iter().map(target).collect();
+        ApprovalQueue::new(store.clone()).notifying(targets)
+    }
+
+    /// The workspace, as addresses of the page name it.
+    pub fn workspace_key(&self) -> String {
+        let key = self.paths.store.parent().and_then(|it| it.file_name()).unwrap_or_default();
+        key.to_string_lossy().into()
+    }
+
+    /// Sends the notifications of this queue, as this workspace is configured.
+    pub fn notification_sender(&self, queue: ApprovalQueue) -> NotificationSender {
+        let name = self.paths.workspace.file_name().unwrap_or_default();
+        NotificationSender {
+            outbox: Arc::new(queue),
+            settings: self.config.notifications.clone(),
+            workspace: (self.workspace_key(), name.to_string_lossy().into()),
+            page: page(&self.config.approvals).to_owned(),
+            directory: self.paths.workspace.clone(),
+            sending: Mutex::default(),
+        }
+    }
+}
+
+impl NotificationSender {
+    /// Sends until nobody waits for it any more.
+    pub async fn keep_sending(&self) {
+        let _only = self.sending.lock().await;
+        loop {
+            if let Err(err) = self.send_due().await {
+                tracing::warn!("notifications cannot be sent: {err}");
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Sends everything that is due.
+    pub async fn send_due(&self) -> Result<(), QueueError> {
+        while self.outbox.next_due().await?.is_some_and(|it| it <= SystemClock.unix_ms()) {
+            let due = self.outbox.claim().await?;
+            let queue = self.outbox.name().await?;
+            let sending = due.iter().map(|it| async {
+                let sent = tokio::time::timeout(ATTEMPT, self.send(it, &queue)).await;
+                let outcome = sent.unwrap_or_else(|_| Err("it took too long".to_owned()));
+                if let Err(why) = &outcome {
+                    tracing::warn!("notification `{}` was not sent: {why}", it.target);
+                }
+                self.outbox.note_attempt(it.id, outcome).await
+            });
+            for noted in futures::future::join_all(sending).await {
+                noted?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends one.
+    async fn send(&self, due: &DueNotification, queue: &str) -> Result<(), String> {
+        let settings = self.settings.iter().find(|it| it.name == due.target);
+        let settings = settings.ok_or("no notification of this name is configured any more")?;
+        let text = NotificationText {
+            due,
+            queue,
+            workspace: &self.workspace.0,
+            name: &self.workspace.1,
+            page: &self.page,
+            args: settings.show_args,
+            now: SystemClock.unix_ms(),
+        };
+        let secrets = settings.secret.as_deref().map(secrets).transpose()?;
+        let kind = match settings.form {
+            NotificationForm::Webhook => NotificationKind::Webhook,
+            NotificationForm::Slack => NotificationKind::Slack,
+            NotificationForm::Ntfy => NotificationKind::Ntfy,
+            NotificationForm::Command => NotificationKind::Command,
+        };
+        let outgoing = text.outgoing(kind, secrets.as_ref());
+        match &settings.reach {
+            Endpoint::Command(command) => self.run(command, outgoing).await,
+            Endpoint::Url { url, headers } => {
+                let mut all = Vec::new();
+                for (name, variable) in headers {
+                    all.push((name.clone(), variable_of(variable)?));
+                }
+                let ours = outgoing.headers.into_iter().map(|(name, it)| (name.to_owned(), it));
+                all.extend(ours);
+                Service::new(url, &all, ATTEMPT)?.deliver(outgoing.body).await
+            }
+        }
+    }
+
+    /// Runs the program that takes it.
+    async fn run(&self, command: &[String], out: OutgoingNotification) -> Result<(), String> {
+        let program = Program {
+            command: command.to_vec(),
+            directory: self.directory.clone(),
+            env: Vec::new(),
+            set: Vec::new(),
+        };
+        let ran = program.run(out.body.into_bytes(), Streams::Together).await;
+        let ran = ran.map_err(|err| err.to_string())?;
+        match ran.code {
+            Some(0) => Ok(()),
+            _ => Err(format!("{}: {}", ran.how(), ran.out.trim())),
+        }
+    }
+}
+
+/// The secrets in this variable.
+pub fn secrets(variable: &str) -> Result<WebhookSecrets, String> {
+    WebhookSecrets::parse(&variable_of(variable)?).map_err(|why| format!("`{variable}`: {why}"))
+}
+
+fn variable_of(name: &str) -> Result<String, String> {
+    std::env::var(name).map_err(|_| format!("the variable `{name}` is not set"))
+}

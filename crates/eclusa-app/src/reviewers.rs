@@ -1,0 +1,175 @@
+//! Reviewers from configuration: a program or a service that reads calls and outputs.
+//!
+//! Both get the same JSON and answer in the same words. What they cannot say clearly is a no,
+//! unless the configuration says otherwise for this one reviewer.
+
+use std::time::Duration;
+
+use eclusa::{Output, Review, Reviewer, Validated, review::ReviewError};
+use eclusa_config::ReviewerSettings;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+use crate::spawn::{Program, Streams};
+use answer::ReviewerAnswer;
+use service::Service;
+
+pub mod answer;
+mod configured;
+mod model_thinker;
+pub mod preflight;
+pub mod service;
+
+pub use configured::{configured, set_preflight};
+
+/// A reviewer outside this process.
+pub struct ExternalReviewer {
+    /// What was configured of it.
+    pub settings: ReviewerSettings,
+    /// How long it may think.
+    pub time: Duration,
+    /// Where it is.
+    pub at: ReviewerEndpoint,
+}
+
+/// Where a reviewer is.
+pub enum ReviewerEndpoint {
+    /// A program: JSON on stdin, exit code and JSON back.
+    Command(Program),
+    /// A service: JSON posted, JSON back.
+    Http(Service),
+}
+
+/// How much longer the gate waits than we do, so that it is we who say what a time-out means.
+const SLACK: Duration = Duration::from_secs(2);
+
+impl ExternalReviewer {
+    /// Puts something to the reviewer. An error, or silence, is a no unless configured otherwise.
+    async fn consult(&self, about: Value) -> Result<ReviewerAnswer, ReviewError> {
+        let asking = async {
+            match &self.at {
+                ReviewerEndpoint::Command(program) => by_program(program, &about).await,
+                ReviewerEndpoint::Http(service) => service.consult(&about).await,
+            }
+        };
+        let said = tokio::time::timeout(self.time, asking)
+            .await
+            .unwrap_or_else(|_elapsed| Err(format!("no answer within {:?}", self.time)));
+        match said {
+            Ok(said) => Ok(said),
+            Err(what) if self.settings.allow_on_error => {
+                tracing::warn!(
+                    reviewer = self.settings.name,
+                    "let pass although it failed: {what}"
+                );
+                Ok(ReviewerAnswer::Note(format!("let pass although it failed: {what}")))
+            }
+            Err(what) => Err(ReviewError(what)),
+        }
+    }
+
+    fn about(call: &Validated, on: &str) -> Value {
+        let mut about = json!({
+            "v": 1,
+            "on": on,
+            "id": call.id(),
+            "tool": call.name(),
+            "class": call.class().as_str(),
+            "args": call.args(),
+        });
+        if let (Some(reason), Some(fields)) = (call.reason(), about.as_object_mut()) {
+            fields.insert("reason".to_owned(), reason.into());
+        }
+        about
+    }
+}
+
+impl Reviewer for ExternalReviewer {
+    fn name(&self) -> &str {
+        &self.settings.name
+    }
+
+    fn reads(&self, tool: &str) -> bool {
+        self.settings.covers(tool)
+    }
+
+    fn time(&self) -> Option<Duration> {
+        Some(self.time + SLACK)
+    }
+
+    fn input<'a>(
+        &'a self,
+        call: &'a Validated,
+    ) -> BoxFuture<'a, Result<Review<Value>, ReviewError>> {
+        Box::pin(async move {
+            if !self.settings.on.input() {
+                return Ok(Review::Approve);
+            }
+            self.consult(ExternalReviewer::about(call, "input")).await?.about_input()
+        })
+    }
+
+    fn output<'a>(
+        &'a self,
+        call: &'a Validated,
+        output: &'a Output,
+    ) -> BoxFuture<'a, Result<Review<Output>, ReviewError>> {
+        Box::pin(async move {
+            if !self.settings.on.output() {
+                return Ok(Review::Approve);
+            }
+            let mut about = ExternalReviewer::about(call, "output");
+            if let Some(fields) = about.as_object_mut() {
+                let output = json!({
+                    "text": output.text,
+                    "data": output.data,
+                    "error": output.error,
+                });
+                fields.insert("output".to_owned(), output);
+            }
+            self.consult(about).await?.about_output()
+        })
+    }
+}
+
+/// The exit code comes first: 0 has something to say, 2 says no, anything else is a failure.
+async fn by_program(program: &Program, about: &Value) -> Result<ReviewerAnswer, String> {
+    match said_by(program, about).await? {
+        Said::Text(text) => answer::read(&text),
+        Said::No(why) => Ok(ReviewerAnswer::Deny(why)),
+    }
+}
+
+/// What a program said.
+enum Said {
+    /// This, on its output.
+    Text(String),
+    /// No, by its exit code.
+    No(String),
+}
+
+async fn said_by(program: &Program, about: &Value) -> Result<Said, String> {
+    let input = format!("{about}\n").into_bytes();
+    let ended = program.run(input, Streams::Apart).await.map_err(|err| err.to_string())?;
+    match ended.code {
+        Some(0) => Ok(Said::Text(ended.out)),
+        Some(2) => Ok(Said::No(match ended.err.trim() {
+            "" => "not approved".to_owned(),
+            why => shortened(why),
+        })),
+        _ => Err(match ended.err.trim() {
+            "" => format!("it ended with {}", ended.how()),
+            what => format!("it ended with {}: {}", ended.how(), shortened(what)),
+        }),
+    }
+}
+
+/// A reason that a model and a log can bear.
+fn shortened(text: &str) -> String {
+    const MAX_REASON: usize = 2_000;
+    let end = text.floor_char_boundary(MAX_REASON);
+    match text.get(..end) {
+        Some(start) if end < text.len() => format!("{start}…"),
+        _ => text.to_owned(),
+    }
+}

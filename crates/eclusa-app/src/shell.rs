@@ -1,0 +1,89 @@
+//! Where shell commands run on this machine: the sandboxes that the configuration means, made from
+//! this person's environment.
+
+use std::{
+    env, fs, io,
+    os::unix::fs::{DirBuilderExt, MetadataExt},
+    path::{Path, PathBuf},
+};
+
+use eclusa_config::Config;
+use eclusa_sandbox::{Limits, clean_environment, delegated_group};
+use eclusa_tools::{SandboxSettings, Sandboxes};
+
+use crate::{failure::Failure, paths::Paths, screen};
+
+/// The sandboxes of this workspace. `hosts` are allowed besides those of the configuration.
+pub fn sandboxes(paths: &Paths, config: &Config, hosts: &[String]) -> Result<Sandboxes, Failure> {
+    with_settings(settings(paths, config, hosts))
+}
+
+/// The sandboxes that these settings mean.
+pub fn with_settings(settings: SandboxSettings) -> Result<Sandboxes, Failure> {
+    Sandboxes::new(settings).map_err(|err| {
+        Failure::usage(format!("a host that commands may reach cannot be read: {err}"))
+            .hint("write `example.org`, `*.example.org` or `example.org:8080`")
+    })
+}
+
+/// The settings of this workspace's sandboxes.
+pub fn settings(paths: &Paths, config: &Config, hosts: &[String]) -> SandboxSettings {
+    let commands = &config.commands;
+    let (root, state) = (paths.workspace.clone(), paths.undo());
+    let mut settings = SandboxSettings::new(&root, &state);
+    let home = env::var_os("HOME").map(PathBuf::from).filter(|it| it.is_absolute());
+    settings.home = home.filter(|it| it.is_dir());
+    settings.scratch = scratch(&root).unwrap_or_else(|| state.clone());
+    settings.env = clean_environment(env::vars_os(), std::slice::from_ref(&root));
+    settings.identity = commands.identity.clone();
+    settings.hosts = commands.hosts.iter().chain(hosts).cloned().collect();
+    settings.live = commands.live.clone();
+    let place = |it: &String| match (it.strip_prefix("~/"), &settings.home) {
+        (Some(below), Some(home)) => Some(home.join(below)),
+        (Some(_), None) => None,
+        (None, _) => Some(PathBuf::from(it)),
+    };
+    settings.writable = commands.writable.iter().filter_map(place).collect();
+    settings.least = commands.least;
+    settings.limits = Limits {
+        memory: commands.memory,
+        processes: commands.processes,
+        disk: commands.disk,
+        ..Limits::default()
+    };
+    // The logs, what is kept for undo and the tokens of servers are nobody's business in there:
+    // not those of this workspace, and not those of others.
+    settings.hide = paths.store.parent().map(Path::to_owned).into_iter().collect();
+    settings.hide.extend(paths.state().filter(|it| !root.starts_with(it)).map(Path::to_owned));
+    settings.hide.extend([paths.pins(), paths.key(), paths.homes(), paths.agent_homes()]);
+    settings.cgroup = delegated_group();
+    settings.blocked = config.blocked.clone();
+    settings
+}
+
+/// Removes the layers that a program left behind when it died. That it cannot be done is told, and
+/// is no reason to do nothing.
+pub fn sweep(sandboxes: &Sandboxes) {
+    match sandboxes.sweep() {
+        Ok(0) => {}
+        Ok(swept) => tracing::info!(swept, "removed the layers of commands that died"),
+        Err(err) => screen::note(&format!("layers of commands that died are still there: {err}")),
+    }
+}
+
+/// A directory of this user alone, outside the workspace, for what does not last.
+fn scratch(workspace: &Path) -> Option<PathBuf> {
+    let user = rustix::process::geteuid().as_raw();
+    let path = env::temp_dir().canonicalize().ok()?.join(format!("eclusa-{user}"));
+    if path.starts_with(workspace) {
+        return None;
+    }
+    match fs::DirBuilder::new().mode(0o700).create(&path) {
+        Err(err) if err.kind() != io::ErrorKind::AlreadyExists => return None,
+        _ => {}
+    }
+    // Somebody else may have made it first, or a link to another place.
+    let seen = fs::symlink_metadata(&path).ok()?;
+    let ours = seen.is_dir() && seen.uid() == user && seen.mode() & 0o077 == 0;
+    ours.then_some(path)
+}

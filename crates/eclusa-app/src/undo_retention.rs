@@ -1,0 +1,125 @@
+//! The undo history: recovered after a crash, shrunk when it is too large.
+
+use eclusa::{
+    AuditSink, Workspace,
+    audit::Draft,
+    one_line,
+    workspace::{Compacted, Recovered, Retention},
+};
+use eclusa_store::Store;
+use serde::Serialize;
+
+use crate::{
+    failure::Failure,
+    screen::{self, sanitize},
+    since,
+};
+
+/// Compaction is looked at after so many changes, so that most commands have nothing to do.
+const EVERY: usize = 16;
+
+/// Takes back or finishes what died in the middle. What was done is told and recorded.
+pub fn recover(workspace: &Workspace, store: &Store) -> Result<(), Failure> {
+    if !workspace.is_unfinished() {
+        return Ok(());
+    }
+    let recovered = workspace.recover().map_err(Failure::failed)?;
+    if recovered.is_nothing() {
+        return Ok(());
+    }
+    let message = put_right(&recovered);
+    screen::note(&sanitize(&message));
+    let calls: Vec<u64> = recovered.reverted.iter().chain(&recovered.finished).copied().collect();
+    record(store, "recovered", &calls, &message)
+}
+
+fn put_right(recovered: &Recovered) -> String {
+    let mut told = Vec::new();
+    if !recovered.reverted.is_empty() {
+        let calls = calls(&recovered.reverted);
+        told.push(format!("{calls} died while changing the workspace; the changes were undone"));
+    }
+    if !recovered.finished.is_empty() {
+        let calls = calls(&recovered.finished);
+        told.push(format!("{calls} died after changing the workspace; the changes were completed"));
+    }
+    for left in &recovered.left {
+        told.push(format!(
+            "`{}` was changed by somebody else since and left alone; its old content is in `{}`",
+            one_line(&left.path.to_string_lossy()),
+            one_line(&left.kept.to_string_lossy())
+        ));
+    }
+    told.join("; ")
+}
+
+/// Makes what is kept smaller when it is time to, after a command that changed something has
+/// given its answer. What can no longer be undone is told and recorded.
+pub fn compact_when_due(workspace: &Workspace, keep: Retention, store: &Store) {
+    let done = std::fs::read_dir(workspace.state().join("done"));
+    let changes = done.map_or(0, Iterator::count);
+    if changes > 0
+        && changes.is_multiple_of(EVERY)
+        && let Err(failure) = compact(workspace, keep, store)
+    {
+        screen::error(&failure.lines());
+    }
+}
+
+/// Makes what is kept smaller, now.
+pub fn compact(
+    workspace: &Workspace,
+    keep: Retention,
+    store: &Store,
+) -> Result<Compacted, Failure> {
+    let compacted = workspace.compact(keep).map_err(Failure::failed)?;
+    if !compacted.evicted.is_empty() {
+        let evicted: Vec<u64> = compacted.evicted.iter().map(|it| it.call).collect();
+        let message = format!(
+            "{} can no longer be undone: the undo history was larger than {} bytes",
+            calls(&evicted),
+            keep.bytes
+        );
+        screen::note(&message);
+        record(store, "undo-evicted", &evicted, &message)?;
+    }
+    Ok(compacted)
+}
+
+/// Several calls in a few words.
+pub fn calls(calls: &[u64]) -> String {
+    let numbers: Vec<String> = calls.iter().map(u64::to_string).collect();
+    let word = if calls.len() == 1 { "call" } else { "calls" };
+    format!("{word} {}", numbers.join(", "))
+}
+
+/// A record of something that no call did. Fields are in alphabetical order, as in all records.
+#[derive(Serialize)]
+struct RetentionNote<'a> {
+    at: u64,
+    call: &'a str,
+    calls: &'a [u64],
+    conversation: &'a str,
+    event: &'a str,
+    message: &'a str,
+    tool: &'a str,
+    v: u8,
+}
+
+fn record(store: &Store, event: &str, calls: &[u64], message: &str) -> Result<(), Failure> {
+    let (at, none) = (since::now(), "");
+    let note = RetentionNote {
+        at,
+        call: none,
+        calls,
+        conversation: none,
+        event,
+        message,
+        tool: none,
+        v: 1,
+    };
+    let body = serde_json::to_string(&note).map_err(Failure::failed)?;
+    let appending = store.append(Draft::new(body).map_err(Failure::failed)?);
+    let wait = || tokio::runtime::Handle::current().block_on(appending);
+    tokio::task::block_in_place(wait).map(|_| ()).map_err(Failure::failed)
+}

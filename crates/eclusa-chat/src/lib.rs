@@ -1,0 +1,31 @@
+//! The conversation with a model: write down, then act; act, then write down.
+//!
+//! A [`Conversation`] asks a [`Model`](eclusa_models::Model), keeps what it said, passes its calls through the gate of
+//! `eclusa`, keeps each answer, and asks again. Everything is kept in a [`TranscriptStore`] before what
+//! follows from it, so that a session can be resumed after a kill at any point without repeating an
+//! effect. Whoever watches gets [`AgentEvent`]s; whoever speaks meanwhile has a [`ConversationHandle`].
+//!
+//! No terminal, no database, no environment: the program brings them.
+
+use eclusa_models::{limits, model, retry};
+
+mod context;
+mod conversation;
+mod events;
+mod item;
+mod persona;
+mod task;
+mod task_parent;
+mod timestamp;
+pub mod transcript;
+
+pub use context::{SystemText, project_words, system_text};
+pub use conversation::{
+    Conversation, ConversationHandle, ConversationSetup, OpenError, UserMessage, WaitingCall, fork,
+    keep_import,
+};
+pub use events::{AgentEvent, CallOutcome, TurnEnd, TurnReport};
+pub use item::{AnswerItem, ItemBody, PictureRef, TaskOrigin, TranscriptItem};
+pub use persona::Persona;
+pub use task::{TaskRole, TaskTool};
+pub use transcript::{ConversationHead, MemoryTranscripts, TranscriptStore};

@@ -1,0 +1,79 @@
+//! The one server that is wrapped: what it may reach, and what it is called.
+
+use std::path::Path;
+
+use eclusa::settings::{Endpoint, ServerSettings, check_server_name};
+
+use crate::{
+    address_variable::{address, header_variable},
+    args::WrapArgs,
+    failure::Failure,
+    servers::config_edit::variable,
+};
+
+/// Programs that run another program or package, which is what the server is called after.
+const RUNNERS: [&str; 14] = [
+    "npx", "pnpx", "bunx", "uvx", "uv", "pipx", "deno", "node", "bun", "python", "python3", "npm",
+    "pnpm", "yarn",
+];
+
+/// Words of runners that name nothing.
+const VERBS: [&str; 7] = ["run", "exec", "tool", "dlx", "x", "start", "serve"];
+
+/// The server that is meant.
+pub(super) fn wrapped(args: WrapArgs) -> Result<ServerSettings, Failure> {
+    for name in &args.env {
+        variable(name)?;
+    }
+    let name = args.name.unwrap_or_else(|| called(&args.command));
+    check_server_name(&name).map_err(Failure::usage)?;
+    let reach = match &args.address_in {
+        Some(variable) => at_address(variable)?,
+        None => Endpoint::Command(args.command),
+    };
+    let plain = ServerSettings::new(name, reach);
+    Ok(ServerSettings {
+        env: args.env,
+        hosts: args.allow_net,
+        start: args.start.unwrap_or(plain.start),
+        workspace: args.access.unwrap_or(plain.workspace),
+        may: plain.may.into_iter().chain(args.may).collect(),
+        sandbox: !args.no_sandbox,
+        ..plain
+    })
+}
+
+/// The address that a variable holds. What the server is shown stays there until it is shown.
+fn at_address(variable: &str) -> Result<Endpoint, Failure> {
+    let address = address(variable).map_err(Failure::usage)?;
+    let value = |name: &str| (name.to_owned(), header_variable(variable, name));
+    let headers = address.headers.iter().map(|(name, _)| value(name)).collect();
+    Ok(Endpoint::Url { url: address.url, headers })
+}
+
+/// A name for a server from its command: that of its package or script, or of its program.
+fn called(command: &[String]) -> String {
+    let stem = |it: &str| {
+        let file = Path::new(it).file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let file = [".py", ".js", ".mjs", ".cjs", ".ts", ".exe"]
+            .iter()
+            .find_map(|end| file.strip_suffix(end))
+            .map(str::to_owned)
+            .unwrap_or(file);
+        // `server@1.2.3` and `server==1.2.3` are both `server`.
+        let end = file.char_indices().skip(1).find(|(_, it)| ['@', '=', '[', ':'].contains(it));
+        let end = end.map_or(file.len(), |(at, _)| at);
+        file.get(..end).unwrap_or_default().to_owned()
+    };
+    let program = command.first().map(|it| stem(it)).unwrap_or_default();
+    let is_runner = RUNNERS.contains(&program.as_str()) || program.starts_with("python3.");
+    let words = command.iter().skip(1).filter(|it| !it.starts_with('-'));
+    let package = words.filter(|it| !VERBS.contains(&it.as_str())).map(|it| stem(it)).next();
+    let name = package.filter(|_| is_runner).unwrap_or(program);
+    let plain = |it: char| if it.is_ascii_alphanumeric() || it == '-' { it } else { '_' };
+    let name: String = name.chars().map(plain).take(32).collect();
+    if name.is_empty() { "server".to_owned() } else { name }
+}
+
+#[cfg(test)]
+mod tests;

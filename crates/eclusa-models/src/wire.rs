@@ -1,0 +1,344 @@
+//! The wires: a request as each provider wants it, and its stream read back into one reply.
+//!
+//! Bodies are pure functions of the request. What a model sent goes back to the same wire and model
+//! as it came; everything else is rebuilt from words, calls and answers.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use eclusa::registry::Shape;
+use serde_json::{Value, json};
+
+use crate::{
+    message_cache::MessageCache,
+    model::{Delta, ModelError, ModelReply, ModelRequest, Price, ViewMessage},
+};
+
+mod anthropic;
+mod gemini;
+mod openai_chat;
+mod openai_responses;
+mod text;
+
+/// The wires there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WireKind {
+    /// Anthropic Messages.
+    Anthropic,
+    /// OpenAI Responses.
+    OpenaiResponses,
+    /// OpenAI Chat Completions, and what is compatible with it.
+    OpenaiChat,
+    /// Gemini.
+    Gemini,
+}
+
+/// How much a model is asked to think.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Thinking {
+    /// Not at all, or as the provider has it.
+    #[default]
+    Off,
+    /// A little.
+    Low,
+    /// Some.
+    Medium,
+    /// Much.
+    High,
+}
+
+/// A model at an address, as the configuration describes it.
+#[derive(Debug, Clone)]
+pub struct WireSettings {
+    /// What the configuration calls it.
+    pub name: String,
+    /// The wire.
+    pub wire: WireKind,
+    /// What its server calls it.
+    pub model: String,
+    /// The address of the server.
+    pub url: String,
+    /// Whether it has native calls; otherwise they are `tool` blocks in its text.
+    pub native: bool,
+    /// How many tokens it can look at.
+    pub window: u64,
+    /// How many it may write in one reply.
+    pub output: u64,
+    /// How much it is asked to think.
+    pub thinking: Thinking,
+    /// Whether it looks at pictures.
+    pub images: bool,
+    /// What it costs.
+    pub price: Option<Price>,
+}
+
+impl WireKind {
+    /// All of them.
+    pub const ALL: [WireKind; 4] =
+        [WireKind::Anthropic, WireKind::OpenaiResponses, WireKind::OpenaiChat, WireKind::Gemini];
+
+    /// The word for it in the configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            WireKind::Anthropic => "anthropic",
+            WireKind::OpenaiResponses => "openai",
+            WireKind::OpenaiChat => "openai-chat",
+            WireKind::Gemini => "gemini",
+        }
+    }
+
+    /// Where it is found unless the configuration says otherwise.
+    pub fn default_url(self) -> &'static str {
+        match self {
+            WireKind::Anthropic => "https://api.anthropic.com",
+            WireKind::OpenaiResponses | WireKind::OpenaiChat => "https://api.openai.com",
+            WireKind::Gemini => "https://generativelanguage.googleapis.com",
+        }
+    }
+
+    pub(crate) fn shape(self) -> Shape {
+        match self {
+            WireKind::Anthropic => Shape::Anthropic,
+            WireKind::OpenaiResponses => Shape::OpenAiResponses,
+            WireKind::OpenaiChat => Shape::OpenAiChat,
+            WireKind::Gemini => Shape::Gemini,
+        }
+    }
+
+    /// The path of a request, below the address.
+    pub(crate) fn path(self, model: &str) -> String {
+        match self {
+            WireKind::Anthropic => "/v1/messages".to_owned(),
+            WireKind::OpenaiResponses => "/v1/responses".to_owned(),
+            WireKind::OpenaiChat => "/v1/chat/completions".to_owned(),
+            WireKind::Gemini => format!("/v1beta/models/{model}:streamGenerateContent?alt=sse"),
+        }
+    }
+
+    /// The headers of a request with this key.
+    pub(crate) fn headers(self, key: Option<&str>) -> Vec<(&'static str, String)> {
+        let mut headers = Vec::new();
+        if let Some(key) = key {
+            headers.push(match self {
+                WireKind::Anthropic => ("x-api-key", key.to_owned()),
+                WireKind::OpenaiResponses | WireKind::OpenaiChat => {
+                    ("authorization", format!("Bearer {key}"))
+                }
+                WireKind::Gemini => ("x-goog-api-key", key.to_owned()),
+            });
+        }
+        if self == WireKind::Anthropic {
+            headers.push(("anthropic-version", "2023-06-01".to_owned()));
+        }
+        headers
+    }
+}
+
+/// What a wire makes of one message.
+#[derive(Debug, Default)]
+pub(crate) struct WirePart {
+    /// Whose it is; neighbours of one role are one message, where the wire wants that.
+    role: &'static str,
+    /// Blocks or messages in JSON, with commas between them; empty where nothing is to be shown.
+    json: String,
+    /// The same within its turn, where that is more.
+    in_turn: Option<String>,
+}
+
+impl WirePart {
+    fn new(role: &'static str, blocks: &[Value]) -> WirePart {
+        let blocks: Vec<String> = blocks.iter().map(ToString::to_string).collect();
+        WirePart { role, json: blocks.join(","), in_turn: None }
+    }
+}
+
+/// What was written for the last request and is in the next one too.
+#[derive(Default)]
+pub(crate) struct WireCache {
+    parts: MessageCache<WirePart>,
+    tools: Mutex<Option<(Arc<Value>, String)>>,
+}
+
+/// The body of a request. The conversation comes last, so that a longer request begins like the one
+/// before it.
+pub(crate) fn body(settings: &WireSettings, request: &ModelRequest, cache: &WireCache) -> Vec<u8> {
+    let (fields, list) = match settings.wire {
+        WireKind::Anthropic => (anthropic::fields(settings, request), "messages"),
+        WireKind::OpenaiResponses => (openai_responses::fields(settings, request), "input"),
+        WireKind::OpenaiChat => (openai_chat::fields(settings, request), "messages"),
+        WireKind::Gemini => (gemini::fields(settings, request), "contents"),
+    };
+    let mut body = fields.to_string();
+    // The brace at its end: more follows.
+    body.pop();
+    if let Some(tools) = request.tools.as_ref().filter(|_| settings.native) {
+        cache.write_tools(tools, &mut body);
+    }
+    body.push_str(&format!(",\"{list}\":["));
+    let part = |message: &ViewMessage| match settings.native {
+        true => part(settings.wire, message),
+        false => part(settings.wire, &text::flattened(message)),
+    };
+    cache.parts.with(&request.messages, part, |parts| match settings.wire {
+        WireKind::Anthropic => anthropic::write(parts, &mut body),
+        WireKind::OpenaiResponses => {
+            separated(parts.iter().map(|(_, it)| it.json.as_str()), &mut body);
+        }
+        WireKind::OpenaiChat => openai_chat::write(&request.system, parts, &mut body),
+        WireKind::Gemini => gemini::write(parts, &mut body),
+    });
+    body.push_str("]}");
+    body.into_bytes()
+}
+
+impl WireCache {
+    fn write_tools(&self, tools: &Arc<Value>, body: &mut String) {
+        // Some servers refuse a list of none.
+        if tools.as_array().is_some_and(Vec::is_empty) {
+            return;
+        }
+        let mut last = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = match last.take() {
+            Some((before, written)) if Arc::ptr_eq(&before, tools) => written,
+            _ => tools.to_string(),
+        };
+        body.push_str(",\"tools\":");
+        body.push_str(&written);
+        *last = Some((tools.clone(), written));
+    }
+}
+
+fn part(wire: WireKind, message: &ViewMessage) -> WirePart {
+    match wire {
+        WireKind::Anthropic => anthropic::part(message),
+        WireKind::OpenaiResponses => openai_responses::part(message),
+        WireKind::OpenaiChat => openai_chat::part(message),
+        WireKind::Gemini => gemini::part(message),
+    }
+}
+
+/// Writes what there is, with commas between.
+fn separated<'a>(all: impl IntoIterator<Item = &'a str>, body: &mut String) {
+    let mut first = true;
+    for json in all.into_iter().filter(|it| !it.is_empty()) {
+        if !std::mem::take(&mut first) {
+            body.push(',');
+        }
+        body.push_str(json);
+    }
+}
+
+/// Neighbours of one role together.
+fn by_role(parts: &[(Arc<ViewMessage>, WirePart)]) -> Vec<(&'static str, Vec<&str>)> {
+    let mut groups: Vec<(&'static str, Vec<&str>)> = Vec::new();
+    for (_, part) in parts.iter().filter(|(_, it)| !it.json.is_empty()) {
+        match groups.last_mut() {
+            Some((last, all)) if *last == part.role => all.push(&part.json),
+            _ => groups.push((part.role, vec![&part.json])),
+        }
+    }
+    groups
+}
+
+/// The same request without tools, with calls and answers told in words.
+pub fn in_words(request: &ModelRequest) -> ModelRequest {
+    let messages = request.messages.iter().map(|it| Arc::new(text::flattened(it))).collect();
+    ModelRequest { messages, tools: None, ..request.clone() }
+}
+
+/// Reads the events of one streamed reply, in any order that servers are known to send them in.
+pub(crate) trait StreamReader: Send {
+    /// Takes one event, and tells what it brings.
+    fn push(
+        &mut self,
+        event: &Value,
+        hear: &mut (dyn FnMut(Delta) + Send),
+    ) -> Result<(), ModelError>;
+
+    /// The stream has ended: the whole reply, or that it was cut.
+    fn finish(self: Box<Self>) -> Result<ModelReply, ModelError>;
+}
+
+/// A reader for one reply.
+pub(crate) fn reader(settings: &WireSettings) -> Box<dyn StreamReader> {
+    let reader: Box<dyn StreamReader> = match settings.wire {
+        WireKind::Anthropic => Box::<anthropic::AnthropicReader>::default(),
+        WireKind::OpenaiResponses => Box::<openai_responses::ResponsesReader>::default(),
+        WireKind::OpenaiChat => Box::<openai_chat::ChatReader>::default(),
+        WireKind::Gemini => Box::<gemini::GeminiReader>::default(),
+    };
+    match settings.native {
+        true => reader,
+        false => Box::new(text::BlockReader::new(reader)),
+    }
+}
+
+/// A stream that ended before it said why.
+fn cut() -> ModelError {
+    ModelError::retry("the stream was cut off", None)
+}
+
+/// An error that came in the middle of a stream.
+fn in_stream(error: &Value) -> ModelError {
+    let text = |name: &str| error.get(name).and_then(Value::as_str).unwrap_or_default();
+    let kind = match (text("type"), text("code"), text("status")) {
+        ("" | "error", "", status) => status,
+        ("" | "error", code, _) => code,
+        (kind, ..) => kind,
+    };
+    let message = text("message").split_whitespace().collect::<Vec<_>>().join(" ");
+    let what = format!("the server failed: {kind} {message}");
+    let what = what.trim_end().to_owned();
+    if says_too_long(&error.to_string()) {
+        return ModelError::too_long(what);
+    }
+    let kind = kind.to_lowercase();
+    let fatal = ["invalid", "authenticat", "permission", "not_found", "quota"];
+    match fatal.iter().any(|it| kind.contains(it)) {
+        true => ModelError::fatal(what),
+        false => ModelError::retry(what, None),
+    }
+}
+
+/// Whether a server means that a request does not fit the model's window.
+pub(crate) fn says_too_long(said: &str) -> bool {
+    let said = said.to_lowercase();
+    let words = [
+        "context length",
+        "context window",
+        "context_length",
+        "prompt is too long",
+        "too many tokens",
+        "exceeds the maximum number of tokens",
+        "exceed_context_size",
+    ];
+    words.iter().any(|it| said.contains(it))
+}
+
+/// An id that every provider takes.
+fn plain_id(id: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
+    id.chars().map(plain).collect()
+}
+
+/// Arguments that were read, or none.
+fn object(args: &Value) -> Value {
+    if args.is_object() { args.clone() } else { json!({}) }
+}
+
+/// A picture as an address that holds it.
+fn data_url(media_type: &str, bytes: &[u8]) -> String {
+    format!("data:{media_type};base64,{}", base64(bytes))
+}
+
+fn base64(bytes: &[u8]) -> String {
+    use base64::{Engine as _, prelude::BASE64_STANDARD};
+    BASE64_STANDARD.encode(bytes)
+}
+
+/// The number at a place, or none.
+fn count(value: &Value, pointer: &str) -> Option<u64> {
+    value.pointer(pointer).and_then(Value::as_u64)
+}
+
+#[cfg(test)]
+mod tests;

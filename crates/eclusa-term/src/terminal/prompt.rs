@@ -1,0 +1,287 @@
+//! One question and what a person may answer.
+
+use std::{
+    io::{self, Write},
+    os::fd::OwnedFd,
+    path::PathBuf,
+    sync::{Arc, atomic::AtomicBool},
+};
+
+use eclusa::{Answer, Question, approve::Role, one_line, render};
+use eclusa_config::rule_text;
+
+use super::{
+    Everywhere,
+    edit::edit,
+    fit::fit,
+    key_reader::{KeyReader, TypedLine},
+    pager,
+};
+use crate::screen::{Paint, Style, diff_lines, layout, size_of, spinner};
+
+/// How wide a terminal is that does not say.
+const DEFAULT_COLUMNS: usize = 80;
+
+/// What is said to the model where the input ended (Ctrl-D) and nobody had answered.
+pub(super) const NO_ANSWER: &str = "the input ended without an answer";
+
+/// Where "always" is kept.
+pub(super) struct AlwaysRules {
+    /// The file of this workspace, and that of the person.
+    pub(super) files: Option<(PathBuf, PathBuf)>,
+    pub(super) everywhere: Everywhere,
+}
+
+/// One question, put to a person.
+pub(super) struct Prompt {
+    pub(super) question: Question,
+    keys: KeyReader,
+    rules: AlwaysRules,
+    pub(super) paint: Paint,
+    pub(super) columns: usize,
+    pub(super) rows: Option<usize>,
+}
+
+/// A line of a question, as it is on the screen.
+pub(super) type ShownLine = (Role, Style, String);
+
+impl Prompt {
+    pub(super) fn new(
+        question: Question,
+        tty: OwnedFd,
+        rules: AlwaysRules,
+        given_up: Arc<AtomicBool>,
+    ) -> Prompt {
+        let stderr = io::stderr();
+        let (columns, rows) = match size_of(&stderr) {
+            Some((columns, rows)) => (columns, Some(rows).filter(|it| *it > 0)),
+            None => (DEFAULT_COLUMNS, None),
+        };
+        let paint = Paint::on(&stderr);
+        Prompt { question, keys: KeyReader::new(tty, given_up), rules, paint, columns, rows }
+    }
+
+    /// Asks until there is an answer. Enter alone is none; the end of the input is a no.
+    pub(super) fn ask(mut self) -> io::Result<Answer> {
+        let _terminal = spinner::pause();
+        let whole = self.show()?;
+        self.keys.settle()?;
+        loop {
+            let choices = self.choices(whole);
+            let what = match &self.question.preview {
+                Some(_) => "Apply these changes?",
+                None => "Run it?",
+            };
+            let Some(line) = self.read(&format!("{what} [{choices}] "))? else {
+                return Ok(Answer::No(NO_ANSWER.to_owned()));
+            };
+            let answer = match line.to_lowercase().as_str() {
+                "y" | "yes" => Some(Answer::Once),
+                "n" | "no" => Some(self.no()?),
+                "s" if self.question.grant.is_some() => Some(Answer::Session),
+                "a" if self.can_always() => self.always()?,
+                "e" if self.question.preview.is_none() => self.edited()?,
+                "d" if self.question.preview.is_some() => self.page()?,
+                "p" if !self.choices_of_files().is_empty() => self.pick()?,
+                "q" => Some(Answer::Abort),
+                "?" | "h" => self.help()?,
+                "" => self.say(Style::Warn, "Please type y or n (? for help)")?,
+                other => {
+                    let other = one_line(other);
+                    let text = format!("`{other}` is not an answer: type y or n (? for help)");
+                    self.say(Style::Warn, &text)?
+                }
+            };
+            if let Some(answer) = answer {
+                return Ok(answer);
+            }
+        }
+    }
+
+    fn can_always(&self) -> bool {
+        self.question.can_always && self.question.grant.is_some() && self.rules.files.is_some()
+    }
+
+    fn choices(&self, whole: bool) -> String {
+        let mut choices = vec!["y", "n"];
+        if self.question.grant.is_some() {
+            choices.push("s");
+        }
+        if self.can_always() {
+            choices.push("a");
+        }
+        if self.question.preview.is_none() {
+            choices.push("e");
+        }
+        if !self.choices_of_files().is_empty() {
+            choices.push("p");
+        }
+        if !whole {
+            choices.push("d");
+        }
+        choices.extend(["q", "?"]);
+        choices.join("/")
+    }
+
+    /// The question in lines of the terminal's width, without what the answers mean.
+    fn lines(&self) -> Vec<ShownLine> {
+        let mut shown = Vec::new();
+        let all = render(&self.question).lines;
+        let next_roles = all.iter().skip(1).map(|it| Some(it.role)).chain([None]);
+        for (line, next) in all.iter().zip(next_roles) {
+            // What the answers mean is for whoever asks for it, and so is its title.
+            if line.role == Role::Answer || next == Some(Role::Answer) && line.role == Role::Title {
+                continue;
+            }
+            let style = match (line.role, &line.text) {
+                (Role::Change, Some(text)) => diff_lines::style(text),
+                (Role::Warning, _) => Style::Warn,
+                (Role::Tool | Role::Title, None) => Style::Strong,
+                _ => Style::Plain,
+            };
+            // Wrapped by the renderer, not by the terminal: every line keeps its bar.
+            let pieces = line.wrapped(self.columns);
+            shown.extend(pieces.into_iter().map(|piece| (line.role, style, piece)));
+        }
+        shown
+    }
+
+    /// The lines in their colours, with the words marked in which lines of files differ.
+    fn painted(&self, lines: &[ShownLine]) -> Vec<String> {
+        const BAR: &str = "│ ";
+        let behind_bar = |(role, _, line): &ShownLine| {
+            let bar = line.find(BAR).filter(|_| *role == Role::Change);
+            bar.map_or(line.len(), |at| at + BAR.len())
+        };
+        let texts: Vec<&str> =
+            lines.iter().map(|it| it.2.get(behind_bar(it)..).unwrap_or_default()).collect();
+        let marks = diff_lines::changed_words(&texts);
+        let painted = lines.iter().zip(marks).map(|(line, mark)| {
+            let before = behind_bar(line);
+            let mark = mark.map(|it| it.start + before..it.end + before);
+            self.paint.marked(line.1, &line.2, mark).into_owned()
+        });
+        painted.collect()
+    }
+
+    /// Shows the question, as much of its changes as fits the screen. True when that was all.
+    fn show(&self) -> io::Result<bool> {
+        let mut out = io::stderr().lock();
+        writeln!(out)?;
+        let (lines, left_out) = fit(self.lines(), self.rows);
+        for line in self.painted(&lines) {
+            writeln!(out, "{line}")?;
+        }
+        if let Some(grant) = &self.question.grant {
+            let text = format!("s: {grant}, for the rest of this session");
+            for line in layout::wrap(&one_line(&text), self.columns) {
+                writeln!(out, "{}", self.paint.text(Style::Faint, &line))?;
+            }
+        }
+        out.flush()?;
+        Ok(left_out == 0)
+    }
+
+    /// All of it, in the person's pager.
+    fn page(&mut self) -> io::Result<Option<Answer>> {
+        let mut text = String::new();
+        for line in self.painted(&self.lines()) {
+            text.push_str(&line);
+            text.push('\n');
+        }
+        let paged = pager::show(&text);
+        // What was typed into the pager is no answer here.
+        self.keys.forget()?;
+        match paged {
+            Ok(()) => Ok(None),
+            Err(what) => self.say(Style::Warn, &what),
+        }
+    }
+
+    /// Asks for a line; `None` when there will be none.
+    pub(super) fn read(&mut self, prompt: &str) -> io::Result<Option<String>> {
+        let mut out = io::stderr().lock();
+        write!(out, "{}", self.paint.text(Style::Strong, prompt))?;
+        out.flush()?;
+        drop(out);
+        Ok(match self.keys.line()? {
+            TypedLine::Line(line) => Some(line),
+            TypedLine::End => {
+                writeln!(io::stderr())?;
+                None
+            }
+            TypedLine::GivenUp => None,
+        })
+    }
+
+    pub(super) fn write_line(&self, line: &str) -> io::Result<()> {
+        writeln!(io::stderr(), "{line}")
+    }
+
+    pub(super) fn say(&self, style: Style, text: &str) -> io::Result<Option<Answer>> {
+        for line in layout::wrap(text, self.columns) {
+            writeln!(io::stderr(), "{}", self.paint.text(style, &line))?;
+        }
+        Ok(None)
+    }
+
+    pub(super) fn no(&mut self) -> io::Result<Answer> {
+        let reason = self.read("Why? (shown to the model; may be empty) ")?;
+        Ok(Answer::No(reason.unwrap_or_default()))
+    }
+
+    /// A rule is written only after it was seen, and for every workspace only where the person
+    /// spells that out.
+    fn always(&mut self) -> io::Result<Option<Answer>> {
+        let (Some(grant), Some((workspace, person))) = (&self.question.grant, &self.rules.files)
+        else {
+            return Ok(None);
+        };
+        let rule = rule_text(grant);
+        let text =
+            format!("This rule would be added for this workspace ({}):", workspace.display());
+        self.say(Style::Plain, &one_line(&text))?;
+        for line in rule.lines() {
+            self.say(Style::Faint, &format!("    {}", one_line(line)))?;
+        }
+        let text =
+            format!("Type `everywhere` to add it for every workspace ({}).", person.display());
+        self.say(Style::Plain, &one_line(&text))?;
+        let answer = self.read("Add the rule and run the call? [y/n/everywhere] ")?;
+        let answer = answer.unwrap_or_default().to_lowercase();
+        if answer == "everywhere"
+            && let Some(grant) = &self.question.grant
+        {
+            self.rules.everywhere.insert(grant);
+        }
+        let yes = ["y", "yes", "everywhere"].contains(&answer.as_str());
+        Ok(yes.then_some(Answer::Always))
+    }
+
+    fn edited(&mut self) -> io::Result<Option<Answer>> {
+        let edited = match edit(&self.question.args) {
+            Ok(Some(args)) => return Ok(Some(Answer::Edit(args))),
+            Ok(None) => "nothing was changed".to_owned(),
+            Err(what) => one_line(&what),
+        };
+        // Whatever was typed into the editor's terminal is no answer here.
+        self.keys.forget()?;
+        self.say(Style::Warn, &edited)
+    }
+
+    fn help(&self) -> io::Result<Option<Answer>> {
+        for line in render(&self.question).lines {
+            let offered = !line.label.contains("is not offered");
+            if line.role == Role::Answer && offered {
+                self.say(Style::Plain, &line.to_string())?;
+            }
+        }
+        if self.question.preview.is_some() {
+            self.say(Style::Plain, "  d  show all of the changes")?;
+        }
+        if !self.choices_of_files().is_empty() {
+            self.say(Style::Plain, "  p  pick: yes or no to each file; the rest is discarded")?;
+        }
+        Ok(None)
+    }
+}
