@@ -14,16 +14,16 @@ use eclusa_term::screen::ColorChoice;
 #[command(next_help_heading = "Global options")]
 pub struct Global {
     /// Directory that calls work in [default: the project around the current directory]
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
     /// When to ask a person; denials, path rules and checkpoints hold in every mode
-    #[arg(long, global = true, value_parser = modes())]
+    #[arg(long, global = true, hide_short_help = true, value_parser = modes())]
     pub mode: Option<Mode>,
     /// Decide, but run nothing and ask nobody
-    #[arg(long, global = true)]
+    #[arg(long, global = true, hide_short_help = true)]
     pub dry_run: bool,
     /// Print JSON
-    #[arg(long, global = true)]
+    #[arg(long, global = true, hide_short_help = true)]
     pub json: bool,
     /// Add the small tools `echo`, `note` and `time`, to try the gate with: what is shipped has
     /// neither the flag nor, but for the demo's `echo`, the tools
@@ -34,22 +34,29 @@ pub struct Global {
     #[cfg_attr(not(any(debug_assertions, feature = "example-tools")), arg(skip))]
     pub example_tools: bool,
     /// Another file of rules and settings; repeatable
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "FILE")]
     pub policy: Vec<PathBuf>,
     /// Configuration file to use instead of your own
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Directory for logs and undo history [default: in your state directory]
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "DIR")]
     pub state: Option<PathBuf>,
     /// When to use colours
-    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        value_enum,
+        default_value_t,
+        value_name = "WHEN"
+    )]
     pub color: ColorChoice,
     /// Print exact times in UTC instead of relative ones
-    #[arg(long, global = true)]
+    #[arg(long, global = true, hide_short_help = true)]
     pub utc: bool,
     /// Print what happens to stderr; twice for more
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    #[arg(short, long, global = true, hide_short_help = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
 }
 

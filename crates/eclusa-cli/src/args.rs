@@ -10,6 +10,7 @@ mod agents;
 mod allow;
 mod approvals;
 mod conversation;
+mod groups;
 mod history;
 mod mcp;
 mod one_command;
@@ -51,7 +52,7 @@ Examples:
   eclusa log                                    what was decided, newest last
   eclusa log verify                             check that nobody has altered the log
 
-Exit codes: 0 done, 1 the tool failed, 2 wrong usage or configuration, 3 refused, 4 waits for an
+Exit codes: 0 done, 1 the tool failed, 2 wrong usage or configuration, 3 refused, 4 waits for an \
 approval (see `eclusa resume`), 130 aborted.";
 
 /// The one gate that every tool call of an AI agent passes.
@@ -59,7 +60,8 @@ approval (see `eclusa resume`), 130 aborted.";
 /// A call is validated, reviewed, judged by rules, approved by a person where the rules say so, run,
 /// and recorded before anybody gets its answer.
 #[derive(Debug, Parser)]
-#[command(name = "eclusa", version, after_help = EXAMPLES, max_term_width = 100)]
+#[command(name = "eclusa", version, max_term_width = 100)]
+#[command(help_template = groups::HELP, after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -79,8 +81,8 @@ Examples:
   eclusa --dry-run run write path=x content=y   decide, and do nothing
   eclusa run --discard write path=x content=y   show what it would change, and do nothing
 
-Prints the tool's output. Where a person must approve, asks on the terminal; without one the call is
-refused (exit code 3), unless the configuration says otherwise. With --park the question waits in the
+Prints the tool's output. Where a person must approve, asks on the terminal; without one the call is \
+refused (exit code 3), unless the configuration says otherwise. With --park the question waits in the \
 approval queue (exit code 4), and `eclusa resume` takes it up.")]
     Run(RunArgs),
     /// Run a command in a sandbox, review its changes, then apply or discard them
@@ -92,9 +94,9 @@ Examples:
   eclusa exec --apply -- cargo fmt              apply without asking, if the rules allow it
   eclusa exec --allow-net packages.example -- cargo fetch
 
-It runs in a sandbox: no network unless allowed, nothing outside the workspace is written. Its
-changes are shown, and applied all together or not at all. Its output and errors come on standard
-output, in order. Ends with the exit code of the command (128 and more: a signal), with 3 where the
+It runs in a sandbox: no network unless allowed, nothing outside the workspace is written. Its \
+changes are shown, and applied all together or not at all. Its output and errors come on standard \
+output, in order. Ends with the exit code of the command (128 and more: a signal), with 3 where the \
 rules refuse it or its changes, and with 130 when it was interrupted.")]
     Exec(ExecArgs),
     #[command(flatten)]
@@ -112,7 +114,7 @@ Examples:
   eclusa --mode yolo check read path=.env
   eclusa check --jsonl < calls.jsonl            one {\"id\", \"tool\", \"args\"} a line
 
-With --jsonl, writes one {\"id\", \"decision\", \"class\", \"because\"} a line, in order. A line that
+With --jsonl, writes one {\"id\", \"decision\", \"class\", \"because\"} a line, in order. A line that \
 cannot be read is denied in its place. Exit code 3 when a single call would be denied.")]
     Check(CheckArgs),
     /// List, show and search the tools
@@ -138,8 +140,8 @@ Examples:
   eclusa undo --since 10m                       all of the last ten minutes (or a call, or a time)
   eclusa undo --dry-run --since 7               what that would be
 
-All of it is undone or nothing. A call in the middle can be undone while nothing later touches the
-same files; otherwise the calls or edits that stand in the way are named (exit code 1). The undo is
+All of it is undone or nothing. A call in the middle can be undone while nothing later touches the \
+same files; otherwise the calls or edits that stand in the way are named (exit code 1). The undo is \
 a call of its own in the log, and `eclusa redo` takes it back.")]
     Undo(UndoArgs),
     /// Redo what was undone
@@ -241,7 +243,7 @@ Examples:
     },
     /// Write an eclusa.toml for this project
     #[command(after_help = "\
-Looks for cargo, npm, python, go and make, allows the test, lint and format commands that it finds,
+Looks for cargo, npm, python, go and make, allows the test, lint and format commands that it finds, \
 and prints what it wrote. An eclusa.toml that is there is never overwritten.")]
     Init(InitArgs),
     /// See it at work, in a scratch workspace

@@ -9,11 +9,11 @@ use clap::{Args as Group, Subcommand};
 pub(crate) enum AgentsCommand {
     /// Answer another agent's hook: one event on stdin, the verdict on stdout
     #[command(after_help = "\
-`eclusa install AGENT` writes the line that runs this into the agent's settings. The agent then asks
-before each of its own tool calls. The call is judged by your rules and recorded; a shell command
+`eclusa install AGENT` writes the line that runs this into the agent's settings. The agent then asks \
+before each of its own tool calls. The call is judged by your rules and recorded; a shell command \
 that may run is run in the sandbox instead (`[agents] shell = \"plain\"` switches that off).
 
-Anything that is no verdict is a denial: an event or a configuration that cannot be read, a log that
+Anything that is no verdict is a denial: an event or a configuration that cannot be read, a log that \
 cannot be written, a crash, more than 10 seconds. Exit code 2 then, and the reason on stderr.")]
     Hook {
         /// The agent: claude-code, codex, gemini, opencode, cursor, copilot or windsurf
@@ -26,13 +26,13 @@ Examples:
   eclusa install codex --project                for everybody who works in this project
   eclusa install gemini --dry-run               show what would be written
 
-Writes hooks that ask before each of the agent's own tool calls, connects the MCP server, and lets
-its tools run without a question of the agent's own. The agent's other servers are started by
-`eclusa mcp --wrap` from then on: their calls pass the gate, and their programs run in sandboxes, where
+Writes hooks that ask before each of the agent's own tool calls, connects the MCP server, and lets \
+its tools run without a question of the agent's own. The agent's other servers are started by \
+`eclusa mcp --wrap` from then on: their calls pass the gate, and their programs run in sandboxes, where \
 they reach no host until `--allow-net HOST` stands before the `--` in their arguments.
 
-Comments and order of the files are kept; a file that cannot be parsed is left alone. `eclusa
-uninstall` restores the files byte for byte where nobody has changed them since. `eclusa status` says
+Comments and order of the files are kept; a file that cannot be parsed is left alone. `eclusa \
+uninstall` restores the files byte for byte where nobody has changed them since. `eclusa status` says \
 what holds, and what you must still confirm.")]
     Install {
         #[command(flatten)]
@@ -45,13 +45,13 @@ what holds, and what you must still confirm.")]
     Uninstall(InstallArgs),
     /// Say for each agent what is held, by what, and what is still open
     #[command(after_help = "\
-Levels: `managed` (only an administrator can switch it off), `hooked` (you, or the files that are
-named, can), `watched` (it tells of its calls afterwards, and nothing stops them), `none`. A level
+Levels: `managed` (only an administrator can switch it off), `hooked` (you, or the files that are \
+named, can), `watched` (it tells of its calls afterwards, and nothing stops them), `none`. A level \
 says what is written in the settings; `proven` says that the real agent was seen to obey it here.
 
---prove starts the agent three times, with a copy of your settings in a home of its own and a
-scripted model on loopback: a command that a rule allows must run, one that a rule denies must not,
-and with eclusa missing none may. Your key is not used. It is kept until the agent's program or its
+--prove starts the agent three times, with a copy of your settings in a home of its own and a \
+scripted model on loopback: a command that a rule allows must run, one that a rule denies must not, \
+and with eclusa missing none may. Your key is not used. It is kept until the agent's program or its \
 settings change. Works with claude-code, codex, gemini and opencode.
 
 Exit codes: 0 every agent that was asked about is held (with --prove: and proven), 1 one is not.")]
@@ -70,16 +70,16 @@ Examples:
   eclusa guard --allow-net packages.example -- codex exec 'update the lock file'
   eclusa guard --discard -- gemini -p 'what would you change?'
 
-The agent and everything that it starts run in a sandbox. Secrets are hidden, nothing outside the
-workspace can be written but a directory that the agent keeps for itself, and it reaches its model
-and the hosts that --allow-net names. The key of its model is read from your environment and added
-outside: the agent has a token in its place. It starts without your settings, servers, hooks and
+The agent and everything that it starts run in a sandbox. Secrets are hidden, nothing outside the \
+workspace can be written but a directory that the agent keeps for itself, and it reaches its model \
+and the hosts that --allow-net names. The key of its model is read from your environment and added \
+outside: the agent has a token in its place. It starts without your settings, servers, hooks and \
 logins.
 
-Live (default on a terminal), it cannot write the workspace: it changes things with Eclusa's tools,
-each call judged by itself and run in a sandbox of its own, and you are asked on your terminal.
-Staged (default for claude -p, codex exec, gemini -p, opencode run), it writes to a layer; at its end
-all its changes are judged and shown, and applied all together or not at all, and single commands and
+Live (default on a terminal), it cannot write the workspace: it changes things with Eclusa's tools, \
+each call judged by itself and run in a sandbox of its own, and you are asked on your terminal. \
+Staged (default for claude -p, codex exec, gemini -p, opencode run), it writes to a layer; at its end \
+all its changes are judged and shown, and applied all together or not at all, and single commands and \
 edits inside are not judged. `eclusa undo` takes either back.
 
 Exit codes: that of the agent; 3 where the rules refuse it or its changes; 130 when interrupted.")]
@@ -89,9 +89,9 @@ Exit codes: that of the agent; 3 where the rules refuse it or its changes; 130 w
 Put this where the editor has the agent's command, for example in Zed's settings:
   \"agent_servers\": {\"Gemini\": {\"command\": \"eclusa\", \"args\": [\"acp\", \"--\", \"gemini\", \"--acp\"]}}
 
-What the agent asks its editor for passes the gate: permissions, files that the editor reads and
-writes, commands in the editor's terminals, which run in the sandbox. Questions are shown by the
-editor. The servers of a session are put behind `eclusa mcp --wrap`. Everything else passes as it is.
+What the agent asks its editor for passes the gate: permissions, files that the editor reads and \
+writes, commands in the editor's terminals, which run in the sandbox. Questions are shown by the \
+editor. The servers of a session are put behind `eclusa mcp --wrap`. Everything else passes as it is. \
 What the agent does by itself without asking is not held by this: `eclusa install` hooks it.
 
 Exit codes: 0 the editor or the agent ended, 1 the agent failed.")]

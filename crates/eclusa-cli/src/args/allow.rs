@@ -13,8 +13,8 @@ Examples:
   eclusa allow yes 3 --key ~/bo.key             agree to what somebody else proposed
   eclusa allow revoke 3                         from this moment it lets nothing pass
 
-deploy.toml is one rule: `[[rules]]`, decision = \"allow\", tool = \"bash\", command = \"make deploy\".
-It answers what your rules and the defaults ask, where those agreed whom they need; never a denial, nor
+deploy.toml is one rule: `[[rules]]`, decision = \"allow\", tool = \"bash\", command = \"make deploy\". \
+It answers what your rules and the defaults ask, where those agreed whom they need; never a denial, nor \
 what an administrator, a reviewer, a limit or the mode asks.";
 
 /// What is agreed on beforehand.

@@ -15,8 +15,8 @@ Examples:
   eclusa approvals revoke 12                    take a yes back that was not used yet
   eclusa approvals serve                        the same, and the log, in a browser
 
-A number means an approval of this workspace; `NAME:NUMBER`, as the list shows it, one of another.
-Calls wait here with on_no_approver = \"queue\", or with `eclusa run --park`. A yes is kept for five
+A number means an approval of this workspace; `NAME:NUMBER`, as the list shows it, one of another. \
+Calls wait here with on_no_approver = \"queue\", or with `eclusa run --park`. A yes is kept for five \
 minutes; who asks the same again within that time gets it, once.";
 
 pub(crate) const RESUME: &str = "\
@@ -25,7 +25,7 @@ Examples:
   eclusa approvals yes 12                       somebody says yes
   eclusa resume 12                              and it runs
 
-The call passes every gate again; only the approval is taken. Ends with code 4 where somebody still
+The call passes every gate again; only the approval is taken. Ends with code 4 where somebody still \
 has to answer.";
 
 #[derive(Debug, Subcommand)]

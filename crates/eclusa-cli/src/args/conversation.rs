@@ -10,8 +10,8 @@ Examples:
   eclusa feed --shape anthropic < message.json  a whole response, or the events of a stream
   eclusa tools --shape anthropic                the declarations for the request
 
-For programs that talk to a model themselves: the calls in its answer pass the gate, and the results
-are printed in the shape that the same model expects in the next request. Exit codes: 0 every call did
+For programs that talk to a model themselves: the calls in its answer pass the gate, and the results \
+are printed in the shape that the same model expects in the next request. Exit codes: 0 every call did \
 what was asked, 1 one failed, 3 one was refused, 130 a person ended the turn.";
 
 const ASK_EXAMPLES: &str = "\
@@ -24,8 +24,8 @@ Examples:
   eclusa ask --resume k3f9q2                    take up calls that somebody has approved since
   eclusa ask --model script:FILE 'hello'        without a network
 
-Every call of the model passes the gate. Exit codes: 0 done, 1 the model or the log failed, 3 a call was
-refused because nobody could be asked (with --strict: any refusal), 4 not finished and can be resumed
+Every call of the model passes the gate. Exit codes: 0 done, 1 the model or the log failed, 3 a call was \
+refused because nobody could be asked (with --strict: any refusal), 4 not finished and can be resumed \
 (a limit, or a call that waits for an approval), 130 interrupted.";
 
 const CHAT_EXAMPLES: &str = "\
@@ -35,9 +35,9 @@ Examples:
   eclusa chat --last                            go on with the latest session
   eclusa chat --plain                           labelled lines, for screen readers
 
-Enter sends, Alt+Enter or Ctrl+J begins a new line. While the model works, Enter queues your words for its
-next request, Tab for after the turn, and Up takes them back. Esc interrupts. Questions are asked where
-calls need them. Ctrl+G opens the input in your editor, Ctrl+T the transcript, Ctrl+O the last output.
+Enter sends, Alt+Enter or Ctrl+J begins a new line. While the model works, Enter queues your words for its \
+next request, Tab for after the turn, and Up takes them back. Esc interrupts. Questions are asked where \
+calls need them. Ctrl+G opens the input in your editor, Ctrl+T the transcript, Ctrl+O the last output. \
 /help lists the commands; Ctrl+C twice leaves, and the session is kept.";
 
 const ADD_MODEL_EXAMPLES: &str = "\

@@ -17,8 +17,8 @@ Put this into the agent's configuration as the command of an MCP server:
   eclusa mcp --wrap -- uvx mcp-server-git       one other server alone, behind the gate
   eclusa mcp --wrap --env FORGE_TOKEN --allow-net api.forge.example -- forge-mcp stdio
 
-Every call passes the gate. Where a person must approve, the client shows the question if it can;
-otherwise the next way to ask is tried, as configured. Servers of other people (`eclusa servers`)
+Every call passes the gate. Where a person must approve, the client shows the question if it can; \
+otherwise the next way to ask is tried, as configured. Servers of other people (`eclusa servers`) \
 are behind the same gate. See docs/agents.md for each agent.";
 
 pub(super) const UP_EXAMPLES: &str = "\
@@ -26,10 +26,10 @@ Examples:
   eclusa up                                     http://127.0.0.1:8377/mcp, for this machine only
   ECLUSA_TOKEN=... eclusa up --listen 0.0.0.0:8377 --host build.example.org
 
-Every client must send the token (Authorization: Bearer TOKEN). Where you set none, one is made,
-printed, and kept in a file that only you can read. Clients cannot answer questions about their own
-calls unless you pass --trust-client-answers: such questions wait for `eclusa approvals` where
-on_no_approver = \"queue\", and are refused otherwise. /health says whether the workspace is open,
+Every client must send the token (Authorization: Bearer TOKEN). Where you set none, one is made, \
+printed, and kept in a file that only you can read. Clients cannot answer questions about their own \
+calls unless you pass --trust-client-answers: such questions wait for `eclusa approvals` where \
+on_no_approver = \"queue\", and are refused otherwise. /health says whether the workspace is open, \
 /metrics counts calls. Ctrl-C ends it: calls are cancelled and recorded.";
 
 /// How MCP clients are served.

@@ -13,8 +13,8 @@ Examples:
   eclusa people pair ana                            a link for ana's browser, which works once
   eclusa people remove 4f1c09ab12cd34ef             this key counts no longer
 
-A rule says whose answer it needs: decision = \"ask\", of = [\"release\"], need = 2, with = \"key\".
-Signatures are checked where the call runs. Browsers register their keys when they open the link of
+A rule says whose answer it needs: decision = \"ask\", of = [\"release\"], need = 2, with = \"key\". \
+Signatures are checked where the call runs. Browsers register their keys when they open the link of \
 `eclusa approvals serve` or of `eclusa people pair`.";
 
 #[derive(Debug, Subcommand)]

@@ -18,7 +18,7 @@ Examples:
   eclusa run mcp_git_git_status '{\"repo_path\": \".\"}'
   eclusa servers review git                     review changed tool descriptions
 
-Their tools are called `mcp_SERVER_TOOL`. A server is not trusted: its program runs in a sandbox, reads
+Their tools are called `mcp_SERVER_TOOL`. A server is not trusted: its program runs in a sandbox, reads \
 no secrets, writes to a directory of its own, and reaches the hosts that are named.";
 
 #[derive(Debug, Subcommand)]
@@ -37,8 +37,8 @@ Examples:
   eclusa servers add forge --env FORGE_TOKEN --allow-net api.forge.example -- forge-mcp stdio
   eclusa servers add docs --url https://docs.example/mcp --header Authorization=DOCS_AUTHORIZATION
 
-No value of a variable or header is written to the configuration, only its name: the values stay in
-your environment. Write a header's variable as it is sent, with `Bearer ` before a token. A program
+No value of a variable or header is written to the configuration, only its name: the values stay in \
+your environment. Write a header's variable as it is sent, with `Bearer ` before a token. A program \
 reaches the hosts that are named and no others; `eclusa servers test NAME` says which it tried.")]
     Add(AddArgs),
     /// Remove a server and its pinned tool descriptions
@@ -57,7 +57,7 @@ reaches the hosts that are named and no others; `eclusa servers test NAME` says 
     },
     /// Review tools whose description changed since first use
     #[command(after_help = "\
-Calls of such a tool are refused until the change is accepted. Exit codes: 0 nothing to review or
+Calls of such a tool are refused until the change is accepted. Exit codes: 0 nothing to review or \
 accepted, 3 not accepted.")]
     Review {
         /// Its name
@@ -71,9 +71,9 @@ accepted, 3 not accepted.")]
     },
     /// Log in to a server over HTTP, in the browser
     #[command(after_help = "\
-The server says who issues tokens for it; the address that is printed is theirs. The token is issued
-for that server alone, kept encrypted in the state directory, renewed by itself, and shown to nobody
-else. A server that takes a fixed token needs no login: `eclusa servers add --header` names the
+The server says who issues tokens for it; the address that is printed is theirs. The token is issued \
+for that server alone, kept encrypted in the state directory, renewed by itself, and shown to nobody \
+else. A server that takes a fixed token needs no login: `eclusa servers add --header` names the \
 variable that holds it.")]
     Login {
         /// Its name
@@ -101,7 +101,7 @@ Examples:
   eclusa servers import other/mcp.json          a file with `mcpServers`, `servers` or `mcp_servers`
   eclusa --dry-run servers import               say what would be done
 
-Nothing is overwritten. Values of variables and headers are not copied: they are listed by name, to
+Nothing is overwritten. Values of variables and headers are not copied: they are listed by name, to \
 be set in your environment. What cannot be brought over is listed with the reason.")]
     Import {
         /// A file to read

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
 
 use super::Args;
 
@@ -47,4 +47,47 @@ fn everything_else_goes_the_long_way() {
     for line in lines {
         assert!(Args::read_one(&words(line)).is_none(), "{line:?}");
     }
+}
+
+#[test]
+fn the_help_has_every_command_in_one_group() {
+    let mut command = Args::command();
+    command.build();
+    let commands = command.get_subcommands().filter(|it| !it.is_hide_set());
+    let mut there: Vec<String> = commands
+        .map(|it| format!("  {:12} {}", it.get_name(), it.get_about().unwrap_or_default()))
+        .collect();
+    let mut told: Vec<String> =
+        super::groups::HELP.lines().filter(|it| it.starts_with("  ")).map(str::to_owned).collect();
+    there.sort();
+    told.sort();
+    assert_eq!(told, there);
+}
+
+/// They stand under every command: whoever looks a command up wants that command's own.
+#[test]
+fn global_options_are_in_the_long_help_alone() {
+    let mut command = Args::command();
+    command.build();
+    let log = command.find_subcommand_mut("log").unwrap();
+    let short = log.render_help().to_string();
+    assert!(short.contains("--tool") && !short.contains("--workspace"), "{short}");
+    let long = log.render_long_help().to_string();
+    assert!(long.contains("--workspace") && long.contains("--dry-run"), "{long}");
+}
+
+/// A paragraph is one line, which is wrapped to the width of the terminal once.
+#[test]
+fn no_paragraph_of_a_help_is_wrapped_by_hand() {
+    fn look(command: &clap::Command, wrapped: &mut Vec<String>) {
+        let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let prose = |it: &str| !it.is_empty() && !it.starts_with(' ');
+        let lines: Vec<&str> = text.lines().collect();
+        let by_hand = lines.windows(2).filter(|it| it.iter().all(|it| prose(it)));
+        wrapped.extend(by_hand.map(|it| format!("{}: {}", command.get_name(), it.join(" / "))));
+        command.get_subcommands().for_each(|it| look(it, wrapped));
+    }
+    let mut wrapped = Vec::new();
+    look(&Args::command(), &mut wrapped);
+    assert_eq!(wrapped, Vec::<String>::new());
 }
