@@ -85,6 +85,7 @@ mod requirement;
 pub mod review;
 mod run;
 mod schedule;
+pub mod session;
 pub mod settings;
 pub mod spool;
 mod stop;
@@ -114,6 +115,7 @@ pub use eclusa_workspace::{
 pub(crate) use eclusa_workspace::{
     Bounds, CommitError, Contents, Diff, HashBuilder, Side, Summary, digest, visible,
 };
+pub(crate) use errors::SessionError;
 pub use errors::{DelegateError, HostRefused};
 pub use event::{Event, Events};
 pub use gate::{
@@ -142,7 +144,7 @@ pub use registry::{Registration, Registry};
 pub(crate) use requirement::{Proof, Requirement, Vote};
 pub use review::{FnReviewer, Review, Reviewer};
 pub(crate) use review::{ReviewCache, ReviewConfig, ReviewError};
-pub use run::{CallNesting, Mode, Run};
+pub use run::{CallNesting, CallUses, Mode, ResolvedMode, Run};
 pub use spool::Spool;
 pub use stop::{Decider, HumanDuration, Stop};
 pub use tool::{Facts, Output, PermissionClass, Scene, Staged, Tool, ToolError, Touch, Undo};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use eclusa::{Decision, Gate, Run, ToolCall, audit::calls::CallRecord};
+use eclusa::{Decision, Gate, ToolCall, audit::calls::CallRecord};
 use eclusa_store::Store;
 use serde_json::Value;
 
@@ -31,8 +31,10 @@ impl LoggedCall {
 
     /// What a gate makes of it, in the mode of that time.
     pub(super) fn again(&self, gate: &Gate) -> Decision {
-        let mode = self.record.mode().unwrap_or(gate.run().mode);
-        let gate = gate.for_run(Run { mode, ..gate.run().clone() });
+        let gate = match self.record.mode() {
+            Some(mode) => gate.in_mode(mode),
+            None => gate.clone(),
+        };
         gate.check(self.call()).map_or(Decision::Deny, |(_, verdict)| verdict.decision)
     }
 
