@@ -5,17 +5,17 @@ use eclusa_store::Store;
 
 /// What commands that a person types are recorded under. Each is a process of its own and a session
 /// of its own: what one of them read or changed says nothing of the next.
-pub(crate) const COMMAND_LINE: &str = "command-line";
+pub const COMMAND_LINE: &str = "command-line";
 
 /// The sessions of a program: those of agents and models in its store, where the next process of
 /// the same session finds them; that of the command line in memory.
-pub(crate) struct KeptSessions {
+pub struct KeptSessions {
     store: Store,
     here: MemorySessions,
 }
 
 impl KeptSessions {
-    pub(crate) fn new(store: Store) -> KeptSessions {
+    pub fn new(store: Store) -> KeptSessions {
         KeptSessions { store, here: MemorySessions::default() }
     }
 

@@ -7,18 +7,18 @@ macro_rules! listed {
     ($(#[$doc:meta])* $name:ident { $($(#[$each:meta])* $variant:ident = $word:literal,)+ }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub(crate) enum $name {
+        pub enum $name {
             $($(#[$each])* $variant,)+
         }
 
         impl $name {
             /// All of them.
             #[allow(dead_code, reason = "tests and pages go through all of them")]
-            pub(crate) const ALL: &[$name] = &[$($name::$variant),+];
+            pub const ALL: &[$name] = &[$($name::$variant),+];
 
             /// What people call it.
             #[allow(dead_code, reason = "tests and pages name them")]
-            pub(crate) const fn name(self) -> &'static str {
+            pub const fn name(self) -> &'static str {
                 match self {
                     $($name::$variant => $word,)+
                 }
@@ -78,7 +78,7 @@ listed! {
 
 impl Surface {
     /// Why a setting does not hold here, for people to read; `None`: it holds.
-    pub(crate) const fn lacks(self, setting: Setting) -> Option<&'static str> {
+    pub const fn lacks(self, setting: Setting) -> Option<&'static str> {
         use Setting::{
             Allowances, AlwaysRules, Budget, CountedRules, DenyByEffect, Limits, Modes, Queue,
             Redaction, Reviewers, Taint, Trust, UndoKeep,

@@ -207,7 +207,8 @@ impl<'a> Ground<'a> {
         if let Some(Node::File(file)) = &mut change.after {
             let mode = origin.and_then(|(_, mode)| mode).unwrap_or(file.mode);
             file.mode = match outcome.new_mode {
-                Some(new) => mode & !EXECUTE & 0o1777 | new & EXECUTE,
+                // Whoever may not read it may not run it either.
+                Some(new) => mode & !EXECUTE & 0o1777 | new & EXECUTE & (mode >> 2),
                 None => mode & 0o1777,
             };
         }

@@ -40,7 +40,9 @@ static ALONE: Mutex<()> = Mutex::new(());
 /// bytes. No call may take more than so many KB over what the process took before it.
 fn look(entries: usize, lines: usize, bytes: usize, most: usize) {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let outer = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    // What somebody else has built is only read.
+    let outer = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).or_else(|_| tempfile::tempdir());
+    let outer = outer.unwrap();
     let root = outer.path();
     fs::create_dir(root.join("many")).unwrap();
     fs::write(root.join("many/first"), "hit\n").unwrap();
@@ -103,7 +105,7 @@ fn what_a_search_takes_does_not_grow_with_what_is_there() {
 }
 
 #[test]
-#[ignore = "makes 200,000 files, which takes minutes on a busy machine"]
-fn searching_200_000_entries_and_a_million_matches_takes_less_than_64_mb() {
-    look(200_000, 1_000_000, 100 << 20, MAX_KIB);
+fn searching_many_entries_and_a_million_matches_takes_less_than_64_mb() {
+    let more = std::env::var("ECLUSA_TEST_CASES").ok().and_then(|it| it.parse().ok());
+    look(more.unwrap_or(20_000), 1_000_000, 100 << 20, MAX_KIB);
 }

@@ -19,7 +19,8 @@ struct Place {
 
 impl Place {
     fn new(setup: &[&str], ws: &str, cwd: &str) -> Place {
-        let root = tempfile::tempdir().unwrap();
+        // Traps name their programs where a blank in the path would end it.
+        let root = tempfile::tempdir_in("/tmp").unwrap();
         let path = root.path().to_path_buf();
         for name in [".state", ".state/upper", ".state/work", "home"] {
             std::fs::create_dir(path.join(name)).unwrap();

@@ -10,7 +10,9 @@ fn refused(text: &str, says: &[&str]) {
     for staged in [true, false] {
         let world = World::new();
         let before = world.outside();
-        let mut plan = if staged { world.staged(text) } else { world.in_place(text) };
+        // `$OUT` is one word, whatever is in the path.
+        let words = format!("IFS=; {text}");
+        let mut plan = if staged { world.staged(&words) } else { world.in_place(&words) };
         plan.env.push(("OUT".into(), world.path("outside").into()));
         plan.env.push(("LC_ALL".into(), "C".into()));
         let exit = run(&plan);

@@ -262,7 +262,7 @@ fn shell(text: &str, cwd: &Path, env: &[(OsString, OsString)]) -> std::process::
 }
 
 fn run(way: &Way, disguise: &str, guarded: bool) -> Option<bool> {
-    let root = tempfile::tempdir().unwrap();
+    let root = tempfile::tempdir_in("/tmp").unwrap();
     let name = trap(root.path(), way, disguise)?;
     let ws = root.path().join("ws");
     let env = if guarded { git_environment(std::slice::from_ref(&ws), None) } else { Vec::new() };
@@ -311,7 +311,7 @@ fn an_ordinary_repository_works() {
     if !Path::new("/usr/bin/git").exists() {
         return;
     }
-    let root = tempfile::tempdir().unwrap();
+    let root = tempfile::tempdir_in("/tmp").unwrap();
     let ws = root.path().join("ws");
     std::fs::create_dir(&ws).unwrap();
     let setup = "git init -q -b main; git config user.name 'A \"B\" C'; git config remote.origin.url git@h:x/y.git
@@ -331,7 +331,7 @@ fn a_persons_harmless_settings_are_handed_on() {
     if !Path::new("/usr/bin/git").exists() {
         return;
     }
-    let root = tempfile::tempdir().unwrap();
+    let root = tempfile::tempdir_in("/tmp").unwrap();
     let (home, ws) = (root.path().join("home"), root.path().join("ws"));
     std::fs::create_dir_all(&home).unwrap();
     std::fs::create_dir(&ws).unwrap();

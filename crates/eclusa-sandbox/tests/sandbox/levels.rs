@@ -136,7 +136,7 @@ fn without_namespaces_landlock_and_seccomp_still_hold() {
     std::fs::create_dir(world.path("hidden")).unwrap();
     std::fs::write(world.path("hidden/key"), "secret").unwrap();
     let text =
-        "touch new; echo x > $OUT/new; echo x >> $OUT/out.txt; rm $OUT/out.txt; mv in.txt $OUT
+        "IFS=; touch new; echo x > $OUT/new; echo x >> $OUT/out.txt; rm $OUT/out.txt; mv in.txt $OUT
         cat $OUT/../hidden/key; ls $OUT/../hidden; cat $OUT/out.txt
         unshare -U true; echo x > /dev/tcp/127.0.0.1/22; echo x > /dev/udp/127.0.0.1/53
         cat /proc/$PPID/environ; kill -0 HOST && echo reached";

@@ -280,7 +280,7 @@ fn the_sandbox_dies_with_its_caller() {
 pub(crate) fn dies_with_its_caller(half: &str, n: &str) {
     let (world, mark) = (World::new(), mark(n));
     let mut caller = std::process::Command::new(std::env::current_exe().unwrap());
-    caller.args(["--exact", half, "--ignored", "--nocapture"]);
+    caller.args(["--exact", half, "--nocapture"]);
     caller.env("ECLUSA_KILLED", world.ws()).env("ECLUSA_SLEEP", &mark);
     let mut caller = caller.stdout(std::process::Stdio::null()).spawn().unwrap();
     let until = Instant::now() + LONG;
@@ -299,7 +299,6 @@ pub(crate) fn dies_with_its_caller(half: &str, n: &str) {
 }
 
 #[test]
-#[ignore = "the other half of the_sandbox_dies_with_its_caller"]
 fn caller_that_is_killed() {
     sleep_until_killed();
 }

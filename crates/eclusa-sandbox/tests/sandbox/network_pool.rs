@@ -173,7 +173,6 @@ fn it_dies_with_its_caller() {
 }
 
 #[test]
-#[ignore = "the other half of it_dies_with_its_caller"]
 fn caller_that_is_killed() {
     if std::env::var_os("ECLUSA_KILLED").is_none() {
         return;

@@ -78,7 +78,7 @@ fn shipped_secrets_are_neither_read_nor_listed() {
     std::fs::create_dir_all(world.path("ws/a")).unwrap();
     std::fs::write(world.path("ws/a/.env"), "secret\n").unwrap();
     let mut plan = world.staged(
-        "grep -r secret . $HOME; cat $HOME/.gitconfig; ls $HOME/.ssh; cat a/.env $HOME/.netrc /etc/shadow",
+        "IFS=; grep -r secret . $HOME; cat $HOME/.gitconfig; ls $HOME/.ssh; cat a/.env $HOME/.netrc /etc/shadow",
     );
     plan.env.push(("HOME".into(), home.clone().into()));
     plan.hide = secrets(Some(&home), &[world.ws()]);

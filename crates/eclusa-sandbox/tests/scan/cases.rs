@@ -335,9 +335,15 @@ fn a_path_that_nothing_can_name_is_an_error() {
 #[test]
 fn files_are_released_without_the_marks_of_the_overlay() {
     for &mounter in mounters() {
-        let world =
-            World::new(mounter, "echo a > a; echo b > b; chmod 444 b; mkdir d; echo c > d/c");
-        world.run("echo x >> a; chmod 400 b; mv b c; echo >> d/c; chmod 0 d; mkdir e; echo f > e/f; chmod 0 e");
+        let world = World::new(
+            mounter,
+            "echo a > a; echo b > b; chmod 444 b; mkdir d s; echo c > d/c; echo g > s/g; chmod 555 s",
+        );
+        // The last of them is as shut afterwards as it was before.
+        world.run(
+            "echo x >> a; chmod 400 b; mv b c; echo >> d/c; chmod 0 d; mkdir e; echo f > e/f; chmod 0 e
+             chmod 755 s; echo >> s/g; echo h > s/h; chmod 555 s",
+        );
         let layer = world.layer();
         let mut effects = layer.scan().unwrap();
         assert!(marks(&layer.staged(Path::new("c"))) > 0);
@@ -352,6 +358,9 @@ fn files_are_released_without_the_marks_of_the_overlay() {
             assert_eq!(file.mode, std::os::unix::fs::MetadataExt::mode(&about) & 0o7777);
             fs::hard_link(&staged, world.stage().join("taken")).unwrap();
             crate::overlay::shell(&world.stage(), "rm -f taken");
+        }
+        for path in ["s/g", "s/h"] {
+            fs::rename(layer.staged(Path::new(path)), world.stage().join("taken")).unwrap();
         }
     }
 }

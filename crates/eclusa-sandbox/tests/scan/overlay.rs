@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    os::unix::fs::{DirBuilderExt, PermissionsExt},
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
@@ -41,7 +41,9 @@ impl World {
     pub(crate) fn new(mounter: Mounter, script: &str) -> World {
         let dir = TempDir::new().unwrap();
         for name in ["lower", "stage", "stage/upper", "stage/work", "merged"] {
-            fs::DirBuilder::new().mode(0o755).create(dir.path().join(name)).unwrap();
+            let path = dir.path().join(name);
+            fs::create_dir(&path).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         }
         shell(&dir.path().join("lower"), script);
         let mode = fs::metadata(dir.path().join("lower")).unwrap().permissions().mode();
@@ -77,7 +79,7 @@ impl World {
     /// Runs a script over the workspace.
     pub(crate) fn run(&self, script: &str) -> &World {
         let mount = "mount -t overlay -o userxattr,volatile,lowerdir=lower,upperdir=stage/upper,workdir=stage/work overlay merged";
-        let inner = format!("{mount} && cd merged && exec sh -e \"$1\"");
+        let inner = format!("umask 022; {mount} && cd merged && exec sh -e \"$1\"");
         let file = self.dir.path().join("script");
         fs::File::create(&file)
             .and_then(|mut it| std::io::Write::write_all(&mut it, script.as_bytes()))
@@ -112,7 +114,9 @@ impl Drop for World {
 /// Runs a script in a directory.
 pub(crate) fn shell(dir: &Path, script: &str) {
     let mut command = program("sh");
-    let done = command.args(["-e", "-c", script]).current_dir(dir).env("LC_ALL", "C").output();
+    // Whatever that of the person is who runs the tests.
+    let script = format!("umask 022; {script}");
+    let done = command.args(["-e", "-c", &script]).current_dir(dir).env("LC_ALL", "C").output();
     let done = done.unwrap();
     assert!(done.status.success(), "{script}: {}", String::from_utf8_lossy(&done.stderr));
 }

@@ -5,8 +5,8 @@ use std::os::unix::{fs::chown, process::CommandExt};
 /// The user that owns nothing.
 const NOBODY: u32 = 65534;
 
-/// The same tests again; `ignored` are those that take long.
-fn again(ignored: bool) {
+/// The same tests again.
+fn again() {
     if !rustix::process::geteuid().is_root() {
         return;
     }
@@ -21,9 +21,6 @@ fn again(ignored: bool) {
     assert!(copied.success());
     let mut command = std::process::Command::new(&binary);
     command.args(["--skip", "ordinary::"]);
-    if ignored {
-        command.arg("--ignored");
-    }
     let output = command
         .env("TMPDIR", own.path())
         .env("HOME", own.path())
@@ -41,11 +38,5 @@ fn again(ignored: bool) {
 #[test]
 fn everything_holds_for_an_ordinary_user_too() {
     eclusa_testing::needs!(Namespaces);
-    again(false);
-}
-
-#[test]
-#[ignore = "takes minutes: run it after a change to staging or to commits"]
-fn many_scripts_hold_for_an_ordinary_user_too() {
-    again(true);
+    again();
 }

@@ -10,6 +10,7 @@ fn a_patch_makes_changes_moves_and_deletes_files_all_at_once() {
     world.write("a.txt", "one\ntwo\nthree\n");
     world.write("old.txt", "same\n");
     world.write("gone.txt", "bye\n");
+    world.set_mode("a.txt", 0o644);
     world.set_mode("old.txt", 0o600);
     let patch = "diff --git a/a.txt b/a.txt\nold mode 100644\nnew mode 100755\n--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\ndiff --git a/old.txt b/dir/new.txt\nsimilarity index 100%\nrename from old.txt\nrename to dir/new.txt\ndiff --git a/gone.txt b/gone.txt\ndeleted file mode 100644\n--- a/gone.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-bye\ndiff --git a/made.txt b/made.txt\nnew file mode 100644\n--- /dev/null\n+++ b/made.txt\n@@ -0,0 +1 @@\n+hello\n";
     let work = world.work(MAY_DELETE);
@@ -19,6 +20,18 @@ fn a_patch_makes_changes_moves_and_deletes_files_all_at_once() {
     let tree = ["a.txt: one\n2\nthree\n", "dir/", "dir/new.txt: same\n", "made.txt: hello\n"];
     assert_eq!(world.tree(), tree);
     assert_eq!((world.mode("a.txt"), world.mode("dir/new.txt")), (0o755, 0o600));
+}
+
+#[test]
+fn a_patch_lets_only_those_run_a_file_who_may_read_it() {
+    for (before, after) in [(0o600, 0o700), (0o640, 0o750), (0o644, 0o755)] {
+        let world = World::new();
+        world.write("a.txt", "one\n");
+        world.set_mode("a.txt", before);
+        let patch = "diff --git a/a.txt b/a.txt\nold mode 100644\nnew mode 100755\n";
+        world.work(MAY_DELETE).done("apply_patch", json!({"patch": patch}));
+        assert_eq!(world.mode("a.txt"), after);
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::{
 use serde_json::json;
 
 use crate::{
-    Bounds, ChangeTotals, Changes, CommitError, Decision, Delegate, Diff, EffectGroup, EffectKind,
+    Bounds, Changes, CommitError, Decision, Delegate, Diff, EffectGroup, EffectKind,
     EffectKinds, Effects, FoldedChanges, JudgeContext, Output, Preview, Raw, RepositoryFacts,
     Rules, Run, Staged, Stop, Summary, Undo, Validated, Workspace,
     audit::trail::{ChangesOutcome, ChangesTrail, Trail},
