@@ -12,11 +12,13 @@ use eclusa_approvals::People;
 use eclusa_store::Store;
 use eclusa_tools::Sandboxes;
 
+use eclusa_term::terminal::Everywhere;
+
 use crate::{
     allowances::StoredAllowances,
     context::AppContext,
     failure::Failure,
-    remember::{Everywhere, RuleWriter},
+    remember::RuleWriter,
     reviewers,
     rule_uses::RuleUses,
     sessions_kept::KeptSessions,
