@@ -127,10 +127,7 @@ impl AppContext {
     }
 
     /// The same for whoever changes it: what is kept for undo stays within its bounds.
-    pub(crate) fn workspace_to_change(
-        &self,
-        log: Arc<dyn AuditSink>,
-    ) -> Result<Workspace, Failure> {
+    pub fn workspace_to_change(&self, log: Arc<dyn AuditSink>) -> Result<Workspace, Failure> {
         Ok(undo_retention::within_bounds(self.workspace()?, self.config.keep, log))
     }
 

@@ -15,6 +15,7 @@ pub struct KeptSessions {
 }
 
 impl KeptSessions {
+    /// The sessions that this store keeps.
     pub fn new(store: Store) -> KeptSessions {
         KeptSessions { store, here: MemorySessions::default() }
     }

@@ -60,18 +60,31 @@ listed! {
 listed! {
     /// Something that a person can configure and expects to hold.
     Setting {
+        /// When some sessions and clients are asked about.
         Modes = "`[[modes]]`",
+        /// Rules that hold for so many calls.
         CountedRules = "rules with `times`",
+        /// What people agreed on beforehand.
         Allowances = "allowances",
+        /// Where questions wait for somebody.
         Queue = "the approval queue",
+        /// Answers that are kept as rules.
         AlwaysRules = "answers for always",
+        /// Whether text from outside came into the session.
         Taint = "text from outside",
+        /// How much a session may change.
         Budget = "`[effects.budget]`",
+        /// How much undo history is kept.
         UndoKeep = "`undo.keep`",
+        /// Who reads calls and outputs.
         Reviewers = "`[[reviewers]]`",
+        /// What is taken out of whatever leaves.
         Redaction = "`[redact]`",
+        /// How much a call may use.
         Limits = "`[limits]`",
+        /// Whether the file of a project may loosen.
         Trust = "trust in the project's file",
+        /// Rules over what a call changed.
         DenyByEffect = "rules over effects",
     }
 }

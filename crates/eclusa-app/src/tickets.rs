@@ -62,10 +62,13 @@ pub struct ExecTicket {
 
 /// What letting a command pass took, as it is written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct TicketUses {
-    pub(crate) rules: Vec<String>,
-    pub(crate) allowance: Option<u64>,
-    pub(crate) approved: bool,
+pub struct TicketUses {
+    /// Counted rules that let it pass.
+    pub rules: Vec<String>,
+    /// The allowance that let it pass.
+    pub allowance: Option<u64>,
+    /// True when a person said yes.
+    pub approved: bool,
 }
 
 impl From<&CallUses> for TicketUses {
@@ -146,7 +149,7 @@ impl ExecTicket {
 
     /// The run of the command: the agent's, as careful as the hook was at least, and what the hook
     /// has counted is not counted again.
-    pub(crate) fn run(&self, run: Run) -> Run {
+    pub fn run(&self, run: Run) -> Run {
         let TicketUses { rules, allowance, approved } = self.uses.clone();
         let run = Run {
             conversation: self.conversation.as_str().into(),

@@ -54,11 +54,7 @@ fn put_right(recovered: &Recovered) -> String {
 
 /// A workspace that keeps within its bounds by itself, whoever changes it. What can no longer be
 /// undone is told and recorded.
-pub fn within_bounds(
-    workspace: Workspace,
-    keep: Retention,
-    log: Arc<dyn AuditSink>,
-) -> Workspace {
+pub fn within_bounds(workspace: Workspace, keep: Retention, log: Arc<dyn AuditSink>) -> Workspace {
     workspace.compacting(keep, move |compacted| {
         let told = match compacted {
             Ok(compacted) => tell_evicted(&compacted, keep, &*log),

@@ -16,7 +16,7 @@ mod transcript_spool;
 
 use eclusa_app::{
     address_variable, allowances, config_layers, context, examples, gates, notifications,
-    open_model, paths, person, queues, read_text, remember, reviewers, rule_uses, servers, shell,
+    open_model, paths, person, queues, read_text, remember, reviewers, servers, shell, surface,
     tickets, trust, undo_retention, up_token,
 };
 use eclusa_spawn as spawn;

@@ -324,15 +324,6 @@ fn what_only_an_overlay_can_read_is_an_error() {
 }
 
 #[test]
-fn a_path_that_nothing_can_name_is_an_error() {
-    let Some(world) = World::with_any(START) else { return };
-    world.run(
-        "n=0; while [ $n -lt 60 ]; do d=$(printf %0200d $n); mkdir $d; cd -P $d; n=$((n+1)); done",
-    );
-    assert!(matches!(world.layer().scan(), Err(ScanError::TooDeep(_))));
-}
-
-#[test]
 fn files_are_released_without_the_marks_of_the_overlay() {
     for &mounter in mounters() {
         let world = World::new(

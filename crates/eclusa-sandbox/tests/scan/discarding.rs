@@ -34,3 +34,12 @@ fn discard_follows_no_link_and_minds_no_absence() {
     assert!(discard(&world.upper()).is_err(), "a link is not a layer");
     assert!(world.lower().join("keep/a").exists());
 }
+
+#[test]
+fn a_path_that_nothing_can_name_is_an_error() {
+    let Some(world) = World::with_any("") else { return };
+    world.run(
+        "n=0; while [ $n -lt 60 ]; do d=$(printf %0200d $n); mkdir $d; cd -P $d; n=$((n+1)); done",
+    );
+    assert!(matches!(world.layer().scan(), Err(eclusa_sandbox::scan::ScanError::TooDeep(_))));
+}
