@@ -37,7 +37,7 @@ mutants *words:
 
 # Measure.
 bench:
-    cargo run --release -p eclusa-bench
+    scripts/bench release
 
 # The documentation of the library.
 doc:

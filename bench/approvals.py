@@ -34,11 +34,11 @@ def main():
             os.makedirs(os.path.join(directory, name))
         environment = {
             "PATH": os.environ["PATH"], "HOME": f"{directory}/home", "XDG_CONFIG_HOME": f"{directory}/config",
-            "XDG_STATE_HOME": f"{directory}/state", "USER": "ana", "ECLUSA_EXAMPLE_TOOLS": "true",
+            "XDG_STATE_HOME": f"{directory}/state", "USER": "ana",
         }
         start = lambda *args: subprocess.Popen([program, *args], cwd=f"{directory}/shop", env=environment, text=True,
                                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        parked = start("run", "--park", "note", "text=hello")
+        parked = start("run", "--park", "write", "path=notes.txt", "content=hello")
         out, _ = parked.communicate(timeout=60)
         assert parked.returncode == 4, out
         workspace = next(it for it in os.listdir(f"{directory}/state/eclusa") if it.startswith("shop-"))

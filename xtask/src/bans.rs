@@ -1,74 +1,26 @@
-//! What no file may mention: methods banned in `clippy.toml`, `unsafe`, what the library must not
-//! know of, and places that exist only on somebody's machine.
+//! What no file may mention: what the library must not know of, and places that exist only on
+//! somebody's machine. Methods and `unsafe` are forbidden by lints.
 
 use std::collections::HashMap;
 
+use crate::source::Source;
 use proc_macro2::{TokenStream, TokenTree};
 use syn::{
     Item, ItemUse, Macro, Path, UseTree,
     visit::{self, Visit},
 };
-use toml::Table;
 
-use crate::source::Source;
-
-/// The methods that `clippy.toml` bans.
-pub fn banned_methods(clippy: &str) -> Result<Vec<String>, String> {
-    let table: Table = clippy.parse().map_err(|err| format!("clippy.toml: {err}"))?;
-    let list = table.get("disallowed-methods").and_then(|it| it.as_array());
-    let list = list.ok_or("clippy.toml: `disallowed-methods` is missing")?;
-    let paths = list.iter().map(|it| {
-        let reasoned = it.get("reason").is_some();
-        let path = it.get("path").and_then(|it| it.as_str()).filter(|_| reasoned);
-        path.map(str::to_owned).ok_or_else(|| format!("clippy.toml: `{it}` needs path and reason"))
-    });
-    paths.collect()
-}
-
-/// Uses of banned methods in files that do not say why they may, and any at all in the library.
-pub fn methods(source: &Source, banned: &[String]) -> Vec<String> {
-    if !source.is_rust() || source.is_test() {
-        return Vec::new();
+/// A crate that does not take the lints of the workspace, which forbid `unsafe` and the methods of
+/// `clippy.toml`. The sandbox has a list of its own, because it needs `unsafe`.
+pub fn own_lints(source: &Source) -> Vec<String> {
+    let crates = source.path.ends_with("Cargo.toml") && source.text.contains("[package]");
+    let takes = source.text.contains("[lints]\nworkspace = true");
+    // What is built by cargo-fuzz alone is in no workspace.
+    let apart = ["crates/eclusa-sandbox/Cargo.toml", "fuzz/Cargo.toml"];
+    match crates && !takes && !apart.contains(&source.path.as_str()) {
+        true => vec![format!("{}: has no `[lints] workspace = true`", source.path)],
+        false => Vec::new(),
     }
-    let squeezed: String = source.text.split_whitespace().collect();
-    let excused = squeezed.contains("expect(clippy::disallowed_methods,reason=");
-    let library = source.path.starts_with("crates/eclusa/src/");
-    if excused && !library {
-        return Vec::new();
-    }
-    let found = mentions(source);
-    let found = found.iter().filter(|it| banned.iter().any(|banned| is_or_globs(it, banned)));
-    found.map(|it| format!("{}: `{it}` is banned in clippy.toml", source.path)).collect()
-}
-
-/// True for the method itself, and for a `use` that brings in everything around it.
-fn is_or_globs(mentioned: &str, banned: &str) -> bool {
-    mentioned == banned
-        || mentioned
-            .strip_suffix("::*")
-            .is_some_and(|it| banned.rsplit_once("::").is_some_and(|(parent, _)| parent == it))
-}
-
-/// `unsafe`, which only the sandbox may contain.
-pub fn no_unsafe(source: &Source) -> Vec<String> {
-    if !source.is_rust() || source.path.starts_with("crates/eclusa-sandbox/") {
-        return Vec::new();
-    }
-    match source.text.parse() {
-        Ok(tokens) if has_ident(&tokens, "unsafe") => {
-            vec![format!("{}: `unsafe` belongs in eclusa-sandbox", source.path)]
-        }
-        Ok(_) => Vec::new(),
-        Err(err) => vec![format!("{}: cannot be read: {err}", source.path)],
-    }
-}
-
-fn has_ident(tokens: &TokenStream, wanted: &str) -> bool {
-    tokens.clone().into_iter().any(|tree| match tree {
-        TokenTree::Ident(ident) => ident == wanted,
-        TokenTree::Group(group) => has_ident(&group.stream(), wanted),
-        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
-    })
 }
 
 /// Modules that the library must not know of: it has no environment, terminal, process or network.

@@ -9,6 +9,7 @@ pub mod circles;
 pub mod crate_table;
 pub mod dependencies;
 pub mod direction;
+mod homes;
 pub mod messages;
 pub mod mission;
 pub mod mutants;

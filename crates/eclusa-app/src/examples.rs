@@ -1,16 +1,32 @@
-//! Small tools for the demo, and to try the gate with: nobody else has them.
+//! Small tools: `echo` for the demo, and more to try the gate with, in builds that are not shipped.
 
 mod echo;
+#[cfg(any(debug_assertions, feature = "example-tools"))]
 mod note;
+#[cfg(any(debug_assertions, feature = "example-tools"))]
 mod time;
 
 use eclusa::{Files, Registration, Registry, TypedTool as _, registry::RegistryError};
 
+/// Those that this build has, by name.
+#[cfg(any(debug_assertions, feature = "example-tools"))]
+fn all(files: Files) -> [(&'static str, Registration); 3] {
+    [
+        (echo::Echo::NAME, Registration::new(echo::Echo)),
+        (time::Time::NAME, Registration::new(time::Time)),
+        (note::Note::NAME, Registration::new(note::Note::new(files))),
+    ]
+}
+
+/// What is shipped has the demo's alone.
+#[cfg(not(any(debug_assertions, feature = "example-tools")))]
+fn all(_: Files) -> [(&'static str, Registration); 1] {
+    [(echo::Echo::NAME, Registration::new(echo::Echo))]
+}
+
 /// Adds them to a registry.
 pub fn add(registry: &Registry, files: Files) -> Result<(), RegistryError> {
-    registry.register(Registration::new(echo::Echo).lazy())?;
-    registry.register(Registration::new(time::Time).lazy())?;
-    registry.register(Registration::new(note::Note::new(files)).lazy())
+    all(files).into_iter().try_for_each(|(_, it)| registry.register(it.lazy()))
 }
 
 /// Takes them off the list that models read: they are for people who try the gate. A tool of the
@@ -21,17 +37,8 @@ pub fn unlist(
     configured: impl Fn(&str) -> bool,
 ) -> Result<(), RegistryError> {
     let ours = |name: &str| registry.has(name) && !configured(name);
-    let hide = |it: Registration| registry.register(it.unlisted().replace().lazy());
-    if ours(echo::Echo::NAME) {
-        hide(Registration::new(echo::Echo))?;
-    }
-    if ours(time::Time::NAME) {
-        hide(Registration::new(time::Time))?;
-    }
-    if ours(note::Note::NAME) {
-        hide(Registration::new(note::Note::new(files)))?;
-    }
-    Ok(())
+    let mut hidden = all(files).into_iter().filter(|(name, _)| ours(name));
+    hidden.try_for_each(|(_, it)| registry.register(it.unlisted().replace().lazy()))
 }
 
 #[cfg(test)]

@@ -25,8 +25,13 @@ pub struct Global {
     /// Print JSON
     #[arg(long, global = true, hide_short_help = true)]
     pub json: bool,
-    /// Add the small tools of the demo (`echo`, `note`, `time`), to try the gate with
-    #[arg(long, global = true, hide = true, env = "ECLUSA_EXAMPLE_TOOLS", hide_env = true)]
+    /// Add the small tools `echo`, `note` and `time`, to try the gate with: what is shipped has
+    /// neither the flag nor, but for the demo's `echo`, the tools
+    #[cfg_attr(
+        any(debug_assertions, feature = "example-tools"),
+        arg(long, global = true, hide = true, env = "ECLUSA_EXAMPLE_TOOLS", hide_env = true)
+    )]
+    #[cfg_attr(not(any(debug_assertions, feature = "example-tools")), arg(skip))]
     pub example_tools: bool,
     /// Another file of rules and settings; repeatable
     #[arg(long, global = true, hide_short_help = true, value_name = "FILE")]

@@ -4,14 +4,12 @@
 //! the directory and the agent; whoever shows it can have that run in the sandbox and nothing else.
 
 use std::{
-    fs,
-    io::{self, Write as _},
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    fs, io,
     path::{Path, PathBuf},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use eclusa::{Mode, random};
+use eclusa::{Durability, Mode, random, workspace::private_file};
 use serde::{Deserialize, Serialize};
 
 use crate::global::Global;
@@ -67,13 +65,10 @@ impl ExecTicket {
     /// Keeps it, and gives it a name that nobody can guess.
     pub fn keep(&self, agents: &Path) -> io::Result<String> {
         let directory = directory(agents);
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
+        private_file::make_directory(&directory)?;
         let name = random_name()?;
         let text = serde_json::to_vec(self).map_err(io::Error::other)?;
-        let mut options = fs::OpenOptions::new();
-        let mut file =
-            options.write(true).create_new(true).mode(0o600).open(directory.join(&name))?;
-        file.write_all(&text)?;
+        private_file::write(&directory.join(&name), text, Durability::Crash)?;
         Ok(name)
     }
 

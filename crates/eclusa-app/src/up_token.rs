@@ -1,14 +1,10 @@
 //! The token of `eclusa up`: made once, kept in a file that only its owner can read.
 
-use std::{
-    fs, io,
-    os::unix::fs::{MetadataExt, PermissionsExt},
-    path::Path,
-};
+use std::{fs, io, os::unix::fs::MetadataExt, path::Path};
 
-use eclusa::random::random_name;
+use eclusa::{Durability, random::random_name, workspace::private_file};
 
-use crate::{read_text::read_text, remember::replace};
+use crate::read_text::read_text;
 
 /// How many random bytes a token has.
 const BYTES: usize = 32;
@@ -44,9 +40,10 @@ pub fn read_or_make(file: &Path) -> io::Result<String> {
 
 fn make(file: &Path) -> io::Result<String> {
     let token = random_name::<BYTES>()?;
-    // Made for its owner alone, and renamed into place.
-    replace(file, format!("{token}\n"))?;
-    fs::set_permissions(file, fs::Permissions::from_mode(0o600))?;
+    if let Some(directory) = file.parent() {
+        fs::create_dir_all(directory)?;
+    }
+    private_file::write(file, format!("{token}\n"), Durability::PowerLoss)?;
     Ok(token)
 }
 

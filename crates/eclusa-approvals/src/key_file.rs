@@ -1,8 +1,9 @@
 //! A person's key in a file: whoever can read the file answers as that person.
 
-use std::{fs, io, io::Write as _, os::unix::fs::OpenOptionsExt as _, path::Path};
+use std::{fs, io, path::Path};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use eclusa::{Durability, workspace::private_file};
 use ring::{
     rand::SystemRandom,
     signature::{Ed25519KeyPair, KeyPair as _},
@@ -26,10 +27,7 @@ impl KeyFile {
         let private = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).map_err(|_| broken())?;
         let pair = Ed25519KeyPair::from_pkcs8(private.as_ref()).map_err(|_| broken())?;
         let text = format!("{HEADLINE}{}\n", STANDARD.encode(private.as_ref()));
-        let mut options = fs::OpenOptions::new();
-        let mut file =
-            options.write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+        private_file::create(path, text, Durability::PowerLoss).map_err(failed)?;
         Ok(KeyFile { pair })
     }
 

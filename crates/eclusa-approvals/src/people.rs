@@ -2,12 +2,12 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Write},
-    path::{Path, PathBuf},
+    io,
+    path::PathBuf,
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use eclusa::{Hash, approve::Proof};
+use eclusa::{Durability, Hash, approve::Proof, workspace::private_file};
 use serde::{Deserialize, Serialize};
 
 mod links;
@@ -262,34 +262,17 @@ impl People {
         file.version = 1;
         let failed = |err: io::Error| PeopleError::File { path: self.path.clone(), err };
         let text = serde_json::to_string_pretty(file).map_err(io::Error::other).map_err(failed)?;
-        replace(&self.path, &text).map_err(failed)
+        if let Some(parent) = self.path.parent() {
+            fs::create_dir_all(parent).map_err(failed)?;
+        }
+        private_file::write(&self.path, text, Durability::PowerLoss).map_err(failed)
     }
 
     /// Nobody else, in this process or another, changes the file while this is kept.
     fn lock(&self) -> Result<File, PeopleError> {
         let failed = |err: io::Error| PeopleError::File { path: self.path.clone(), err };
-        let file = private(&self.path.with_extension("lock")).map_err(failed)?;
+        let file = private_file::open_lock(&self.path.with_extension("lock")).map_err(failed)?;
         file.lock().map_err(failed)?;
         Ok(file)
     }
-}
-
-/// A file that only its owner reads and writes, made if it is not there.
-fn private(path: &Path) -> io::Result<File> {
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent)?;
-    }
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
-#[expect(clippy::disallowed_methods, reason = "a file of the program's own, outside workspaces")]
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let next = path.with_extension("new");
-    let mut file = private(&next)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&next, path)
 }

@@ -1,12 +1,8 @@
 //! Conversations in the store of this workspace: what the agent means, in rows that the store keeps.
 
-use std::{
-    fs::{File, OpenOptions},
-    os::unix::fs::OpenOptionsExt,
-    path::PathBuf,
-    sync::Arc,
-};
+use std::{fs::File, path::PathBuf, sync::Arc};
 
+use eclusa::workspace::private_file;
 use eclusa_chat::{
     ConversationHead, TranscriptItem, TranscriptStore,
     transcript::{ArchiveError, CallFate, ConversationLock, EntrySize, fate_in},
@@ -127,14 +123,7 @@ impl TranscriptStore for Archive {
     fn lock(&self, id: &str) -> Result<Option<Box<dyn ConversationLock>>, ArchiveError> {
         let failed =
             |err: std::io::Error| ArchiveError(format!("the session cannot be locked: {err}"));
-        std::fs::create_dir_all(&self.locks).map_err(failed)?;
-        let file = OpenOptions::new()
-            .create(true)
-            .write(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(self.locks.join(id))
-            .map_err(failed)?;
+        let file = private_file::open_lock(&self.locks.join(id)).map_err(failed)?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Some(Box::new(LockFile(file)))),
             Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),

@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    Config,
     source::LayerReader,
     spanned::{Keyword, KeywordSet, Spanned},
     tighten::set_trusted_only,
@@ -57,11 +56,11 @@ pub(super) struct Agents {
 
 /// Puts what is said in the place of what was said below. Neither word is stricter than the other
 /// in everything, so that a project's file has no say.
-pub(super) fn merge(source: &mut LayerReader<'_>, below: &mut Config, file: &Agents) {
+pub(super) fn merge(source: &mut LayerReader<'_>, below: &mut AgentSettings, file: &Agents) {
     if let Some(written) = &file.shell {
-        set_trusted_only(source, &written.span, &mut below.agents.shell, written.it.0);
+        set_trusted_only(source, &written.span, &mut below.shell, written.it.0);
     }
     if let Some(written) = &file.plain {
-        set_trusted_only(source, &written.span, &mut below.agents.plain, written.it.clone());
+        set_trusted_only(source, &written.span, &mut below.plain, written.it.clone());
     }
 }

@@ -8,7 +8,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    Config,
     source::LayerReader,
     spanned::{Keyword, KeywordSet, Spanned},
     tighten::set_tightening,
@@ -90,8 +89,7 @@ pub(super) struct Commands {
 }
 
 /// Puts what is said in the place of what was said below.
-pub(super) fn merge(source: &mut LayerReader<'_>, below: &mut Config, file: &Commands) {
-    let commands = &mut below.commands;
+pub(super) fn merge(source: &mut LayerReader<'_>, commands: &mut CommandSettings, file: &Commands) {
     if let Some(written) = &file.hosts {
         let hosts = written.it.iter().filter_map(|it| {
             let read = HostPattern::parse(&it.it);

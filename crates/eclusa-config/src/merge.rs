@@ -7,7 +7,9 @@ use eclusa::{Decision, policy::Matcher, preflight::PreflightStep};
 use crate::{
     Config, RedactRule, Setting, agents, commands, diagnostics,
     error::Problem,
-    files, models, modes, notifications, preflight, reviewers, rules,
+    files,
+    models::{self, Chat},
+    modes, notifications, preflight, reviewers, rules,
     schema::{self, ConfigFile},
     servers,
     source::LayerReader,
@@ -30,12 +32,14 @@ pub(super) fn merge_layer(source: &mut LayerReader<'_>, below: &mut Config, file
     redact(source, below, &file.redact);
     review(source, below, &file.review);
     files::merge(source, below, &file.files);
-    web::merge(source, below, &file.web);
-    commands::merge(source, below, &file.commands);
-    agents::merge(source, below, &file.agents);
+    web::merge(source, &mut below.web, &file.web);
+    commands::merge(source, &mut below.commands, &file.commands);
+    agents::merge(source, &mut below.agents, &file.agents);
     diagnostics::merge(source, below, &file.diagnostics);
-    models::merge(source, below, &file.models, &file.personas, &file.chat);
-    models::merge_turn(source, below, &file.limits.turn);
+    let known = (&mut below.models, &mut below.personas);
+    models::merge(source, known, &file.models, &file.personas);
+    chat(source, below, &file.chat);
+    models::merge_turn(source, &mut below.turn, &file.limits.turn);
     let mut places: HashMap<String, usize> = HashMap::new();
     for (at, rule) in below.rules.iter().enumerate() {
         if let Some(name) = rule.name() {
@@ -79,9 +83,10 @@ pub(super) fn merge_layer(source: &mut LayerReader<'_>, below: &mut Config, file
         }
     }
     modes::merge(source, below, &file.modes);
-    notifications::merge(source, below, &file.notifications, &file.approvals);
-    preflight::merge_thinker(source, below, file.reverse_thinker.as_ref());
-    preflight::merge_checkpoint(source, below, file.checkpoint.as_ref());
+    let known = (&mut below.notifications, &mut below.approvals);
+    notifications::merge(source, known, &file.notifications, &file.approvals);
+    preflight::merge_thinker(source, &mut below.reverse_thinker, file.reverse_thinker.as_ref());
+    preflight::merge_checkpoint(source, &mut below.checkpoint, file.checkpoint.as_ref());
     for written in &file.reviewers {
         if !granted(source, &written.span, "a reviewer") {
             continue;
@@ -131,6 +136,20 @@ fn without(source: &mut LayerReader<'_>, below: &mut Config, file: &ConfigFile) 
             below.rules.retain(|it| !gone(it));
             below.settings.retain(|it| it.key != "rules" || !origins.contains(&it.origin));
         }
+    }
+}
+
+/// What a conversation with a model begins with.
+fn chat(source: &mut LayerReader<'_>, below: &mut Config, chat: &Chat) {
+    let said = |it: &str| Some(it.to_owned()).filter(|it| !it.is_empty());
+    if let Some(it) = &chat.persona {
+        set_trusted_only(source, &it.span, &mut below.chat_persona, said(&it.it));
+    }
+    if let Some(it) = &chat.model {
+        set_trusted_only(source, &it.span, &mut below.chat_model, said(&it.it));
+    }
+    if let Some(it) = &chat.bell {
+        set_trusted_only(source, &it.span, &mut below.chat_bell, it.it);
     }
 }
 

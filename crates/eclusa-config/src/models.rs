@@ -7,11 +7,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    Config,
     error::Problem,
     source::LayerReader,
     spanned::{Keyword, KeywordSet, Spanned},
-    tighten::{granted, set_tightening, set_trusted_only},
+    tighten::{granted, set_tightening},
     units::{self, Most},
 };
 
@@ -249,28 +248,28 @@ pub(super) struct Turn {
 #[schemars(inline)]
 pub(super) struct Chat {
     /// The persona, unless the command line names one.
-    persona: Option<Spanned<String>>,
+    pub(super) persona: Option<Spanned<String>>,
     /// The model, unless the persona or the command line names one.
-    model: Option<Spanned<String>>,
+    pub(super) model: Option<Spanned<String>>,
     /// Whether a question rings the terminal's bell; it does unless said.
-    bell: Option<Spanned<bool>>,
+    pub(super) bell: Option<Spanned<bool>>,
 }
 
 /// Lays the models and personas of a file over those below. They are the person's affair: a
 /// project's file can only lower what a turn may use.
 pub(super) fn merge(
     source: &mut LayerReader<'_>,
-    below: &mut Config,
+    below: (&mut Vec<ModelSettings>, &mut Vec<PersonaSettings>),
     models: &BTreeMap<String, Spanned<ModelEntry>>,
     personas: &BTreeMap<String, Spanned<PersonaEntry>>,
-    chat: &Chat,
 ) {
+    let (known_models, known_personas) = below;
     for (name, written) in models {
         if granted(source, &written.span, "a model")
             && let Some(model) = model(source, name, written)
         {
-            below.models.retain(|it| it.name != model.name);
-            below.models.push(model);
+            known_models.retain(|it| it.name != model.name);
+            known_models.push(model);
         }
     }
     for (name, written) in personas {
@@ -280,8 +279,8 @@ pub(super) fn merge(
                 let text = "a persona has `prompt` or `prompt_file`, not both";
                 source.wrong(Problem::new(&written.span, text));
             }
-            below.personas.retain(|it| it.name != *name);
-            below.personas.push(PersonaSettings {
+            known_personas.retain(|it| it.name != *name);
+            known_personas.push(PersonaSettings {
                 name: name.clone(),
                 description: it.description.clone(),
                 model: it.model.clone(),
@@ -292,16 +291,6 @@ pub(super) fn merge(
                 origin: source.origin(&written.span),
             });
         }
-    }
-    let said = |it: &str| Some(it.to_owned()).filter(|it| !it.is_empty());
-    if let Some(it) = &chat.persona {
-        set_trusted_only(source, &it.span, &mut below.chat_persona, said(&it.it));
-    }
-    if let Some(it) = &chat.model {
-        set_trusted_only(source, &it.span, &mut below.chat_model, said(&it.it));
-    }
-    if let Some(it) = &chat.bell {
-        set_trusted_only(source, &it.span, &mut below.chat_bell, it.it);
     }
 }
 
@@ -346,7 +335,7 @@ fn model(
 }
 
 /// Lays what a turn may use over what holds below.
-pub(super) fn merge_turn(source: &mut LayerReader<'_>, below: &mut Config, file: &Turn) {
+pub(super) fn merge_turn(source: &mut LayerReader<'_>, limits: &mut TurnSettings, file: &Turn) {
     // No limit is the loosest of all.
     fn looser<T: PartialOrd>(new: &Option<T>, old: &Option<T>) -> bool {
         match (new, old) {
@@ -355,7 +344,6 @@ pub(super) fn merge_turn(source: &mut LayerReader<'_>, below: &mut Config, file:
             (Some(_), None) => false,
         }
     }
-    let limits = &mut below.turn;
     let counts = [(&file.requests, &mut limits.requests), (&file.tokens, &mut limits.tokens)];
     for (written, below) in counts {
         let Some(written) = written else { continue };

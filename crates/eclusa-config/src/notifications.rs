@@ -8,7 +8,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    Config,
     error::Problem,
     reviewers::{check_url, reach},
     source::LayerReader,
@@ -123,30 +122,31 @@ pub struct ApprovalsSettings {
 /// Lays what a file says over what is said below. A project's file tells nobody anything.
 pub(super) fn merge(
     source: &mut LayerReader<'_>,
-    below: &mut Config,
+    below: (&mut Vec<NotificationSettings>, &mut ApprovalsSettings),
     notifications: &[Spanned<Notification>],
     approvals: &Approvals,
 ) {
+    let (below, page) = below;
     for written in notifications {
         if !granted(source, &written.span, "a notification") {
             continue;
         }
-        let position = below.notifications.len();
+        let position = below.len();
         let Some(read) = read(source, written, position) else { continue };
-        match below.notifications.iter_mut().find(|it| it.name == read.name) {
+        match below.iter_mut().find(|it| it.name == read.name) {
             Some(old) => *old = read,
-            None => below.notifications.push(read),
+            None => below.push(read),
         }
     }
     if let Some(url) = &approvals.url
         && source.keep(&url.span, check_url(&url.it)).is_some()
     {
         let new = Some(url.it.clone());
-        set_trusted_only(source, &url.span, &mut below.approvals.url, new);
+        set_trusted_only(source, &url.span, &mut page.url, new);
     }
     if let Some(name) = &approvals.hook_secret {
         let new = Some(name.it.clone());
-        set_trusted_only(source, &name.span, &mut below.approvals.hook_secret, new);
+        set_trusted_only(source, &name.span, &mut page.hook_secret, new);
     }
 }
 

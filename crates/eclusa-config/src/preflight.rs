@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    Config, ConfigError, Layer, error::Problem, reviewers::reach, source::LayerReader,
-    spanned::Spanned, tighten::granted, units::positive_time,
+    error::Problem, reviewers::reach, source::LayerReader, spanned::Spanned, tighten::granted,
+    units::positive_time,
 };
 
 /// A program or a service that is asked before a tool runs which demands it. Whoever may start
@@ -68,7 +68,7 @@ pub(super) struct Thinker {
 /// Puts what a file says of the checkpoint in the place of what was said below.
 pub(super) fn merge_checkpoint(
     source: &mut LayerReader<'_>,
-    below: &mut Config,
+    below: &mut Option<PreflightSettings>,
     written: Option<&Spanned<Preflight>>,
 ) {
     let Some(Spanned { span, it }) = written else { return };
@@ -78,14 +78,14 @@ pub(super) fn merge_checkpoint(
     let time = it.time.as_ref().and_then(|it| positive_time(source, it));
     if let Some(reach) = reach(source, "checkpoint", span, (&it.command, &it.url, &it.headers)) {
         let (reach, origin) = (PreflightReach::Endpoint(reach), source.origin(span));
-        below.checkpoint = Some(PreflightSettings { reach, time, origin });
+        *below = Some(PreflightSettings { reach, time, origin });
     }
 }
 
 /// The same for whoever argues the other side.
 pub(super) fn merge_thinker(
     source: &mut LayerReader<'_>,
-    below: &mut Config,
+    below: &mut Option<PreflightSettings>,
     written: Option<&Spanned<Thinker>>,
 ) {
     let who = "reverse thinker";
@@ -107,44 +107,6 @@ pub(super) fn merge_thinker(
     };
     if let Some(reach) = reach {
         let origin = source.origin(span);
-        below.reverse_thinker = Some(PreflightSettings { reach, time, origin });
+        *below = Some(PreflightSettings { reach, time, origin });
     }
-}
-
-/// Tools that could never run, or that name reviewers whom nobody knows.
-pub(super) fn check(config: &mut Config, layers: &[&Layer]) -> Vec<ConfigError> {
-    let mut errors = Vec::new();
-    if let Some(PreflightSettings { reach: PreflightReach::Model(name), origin, .. }) =
-        &config.reverse_thinker
-        && !name.starts_with("script:")
-        && !config.models.iter().any(|it| it.name == *name)
-    {
-        errors.push(ConfigError::at_origin(
-            origin,
-            layers,
-            format!("the reverse thinker is the model `{name}`, and there is none"),
-            "add it as `[models.NAME]`",
-        ));
-    }
-    for tool in &config.tools {
-        let mut wrong = |message: String, help: &str| {
-            errors.push(ConfigError::at_origin(&tool.origin, layers, message, help));
-        };
-        if tool.facts.needs_reverse_thinking && config.reverse_thinker.is_none() {
-            wrong(
-                format!("`{}` needs reverse thinking, and nobody is set up to do it", tool.name),
-                "add `[reverse_thinker]` with a `model`, a `command` or a `url`, or leave `reverse_thinking` out",
-            );
-        }
-        for name in &tool.reviewers {
-            match config.reviewers.iter_mut().find(|it| it.name == *name) {
-                Some(reviewer) => reviewer.named_by.push(tool.name.clone()),
-                None => wrong(
-                    format!("`{}` names the reviewer `{name}`, and there is none", tool.name),
-                    "add it to `[[reviewers]]`",
-                ),
-            }
-        }
-    }
-    errors
 }

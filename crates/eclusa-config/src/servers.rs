@@ -10,26 +10,9 @@ use crate::{
     error::Problem,
     reviewers::reach,
     source::{LayerReader, check_env},
-    spanned::{Keyword, KeywordSet, Spanned},
+    spanned::{Keyword, Spanned},
     units::positive_time,
 };
-
-impl KeywordSet for WorkspaceAccess {
-    const WORDS: &'static [(&'static str, WorkspaceAccess)] = &[
-        ("hidden", WorkspaceAccess::Hidden),
-        ("read", WorkspaceAccess::Read),
-        ("write", WorkspaceAccess::Write),
-    ];
-}
-
-impl KeywordSet for ServerPermission {
-    const WORDS: &'static [(&'static str, ServerPermission)] = &[
-        ("elicitation", ServerPermission::Elicitation),
-        ("sampling", ServerPermission::Sampling),
-        ("roots", ServerPermission::Roots),
-        ("logging", ServerPermission::Logging),
-    ];
-}
 
 /// An MCP server behind the gate.
 #[derive(Debug, Deserialize, JsonSchema)]

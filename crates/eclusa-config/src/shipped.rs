@@ -1,16 +1,17 @@
 //! The shipped configuration as every start reads it: without its comments and examples, which are
 //! for people and for a test, and each line where it was.
 
-use crate::Config;
+/// The text, for people too.
+pub(crate) const DEFAULTS: &str = include_str!("defaults.toml");
 
 /// The lines that are read, and an empty one for each of the others.
 pub(crate) const SHIPPED: &str = match str::from_utf8(&SHORTENED) {
     Ok(text) => text,
-    Err(_) => Config::DEFAULTS,
+    Err(_) => DEFAULTS,
 };
 
 /// They, and how many bytes they are.
-const LINES: (usize, [u8; Config::DEFAULTS.len()]) = shortened(Config::DEFAULTS.as_bytes());
+const LINES: (usize, [u8; DEFAULTS.len()]) = shortened(DEFAULTS.as_bytes());
 
 const SHORTENED: [u8; LINES.0] = {
     let mut bytes = [0; LINES.0];

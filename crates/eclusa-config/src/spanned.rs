@@ -3,8 +3,12 @@
 use std::{borrow::Cow, ops::Range};
 
 use eclusa::{
-    Cut, Decision, Durability, Mode, OnNoApprover, PermissionClass, approve::Proof,
-    audit::ArgsInLog, policy::Access, preflight::PreflightStep,
+    Cut, Decision, Durability, Mode, OnNoApprover, PermissionClass,
+    approve::Proof,
+    audit::ArgsInLog,
+    policy::Access,
+    preflight::PreflightStep,
+    settings::{ServerPermission, WorkspaceAccess},
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de::Error as _};
@@ -46,6 +50,17 @@ pub(super) trait KeywordSet: Copy + 'static {
     /// The words, and what they mean.
     const WORDS: &'static [(&'static str, Self)];
 }
+
+/// Enums that others write and read too, each with a table of its own.
+macro_rules! tables {
+    ($($type:ty),+ $(,)?) => {$(
+        impl KeywordSet for $type {
+            const WORDS: &'static [(&'static str, $type)] = <$type>::WORDS;
+        }
+    )+};
+}
+
+tables! { Decision, Durability, Mode, PermissionClass, Proof, ServerPermission, WorkspaceAccess }
 
 /// One of a few words.
 #[derive(Debug, Clone, Copy)]
@@ -104,20 +119,6 @@ impl KeywordSet for NoLimit {
     const WORDS: &'static [(&'static str, NoLimit)] = &[("none", NoLimit)];
 }
 
-impl KeywordSet for Mode {
-    const WORDS: &'static [(&'static str, Mode)] = &[
-        ("confirm-all", Mode::ConfirmAll),
-        ("confirm-sensitive", Mode::ConfirmSensitive),
-        ("auto-approve", Mode::AutoApprove),
-        ("yolo", Mode::Yolo),
-    ];
-}
-
-impl KeywordSet for Proof {
-    const WORDS: &'static [(&'static str, Proof)] =
-        &[("word", Proof::Word), ("key", Proof::Key), ("passkey", Proof::Passkey)];
-}
-
 impl KeywordSet for OnNoApprover {
     const WORDS: &'static [(&'static str, OnNoApprover)] = &[
         ("deny", OnNoApprover::Deny),
@@ -147,20 +148,6 @@ impl KeywordSet for ArgsInLog {
     ];
 }
 
-impl KeywordSet for Durability {
-    const WORDS: &'static [(&'static str, Durability)] =
-        &[("power-loss", Durability::PowerLoss), ("crash", Durability::Crash)];
-}
-
-impl KeywordSet for Decision {
-    const WORDS: &'static [(&'static str, Decision)] = &[
-        ("allow", Decision::Allow),
-        ("stage", Decision::Stage),
-        ("ask", Decision::Ask),
-        ("deny", Decision::Deny),
-    ];
-}
-
 /// What a rule says: a decision, or a remark that decides nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RuleDecision {
@@ -175,19 +162,6 @@ impl KeywordSet for RuleDecision {
         ("stage", RuleDecision::Decides(Decision::Stage)),
         ("ask", RuleDecision::Decides(Decision::Ask)),
         ("deny", RuleDecision::Decides(Decision::Deny)),
-    ];
-}
-
-impl KeywordSet for PermissionClass {
-    const WORDS: &'static [(&'static str, PermissionClass)] = &[
-        ("shell", PermissionClass::Shell),
-        ("file", PermissionClass::File),
-        ("web", PermissionClass::Web),
-        ("read-only", PermissionClass::ReadOnly),
-        ("generic", PermissionClass::Generic),
-        ("bash", PermissionClass::Shell),
-        ("webfetch", PermissionClass::Web),
-        ("readonly", PermissionClass::ReadOnly),
     ];
 }
 

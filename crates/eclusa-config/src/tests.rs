@@ -112,7 +112,8 @@ fn the_examples_of_the_shipped_rules_hold() {
     let layer = Layer::of_person("defaults", Config::DEFAULTS);
     let tried = |text: &str| {
         let layer = Layer { text: text.to_owned(), ..layer.clone() };
-        let (mut source, mut config) = (super::LayerReader::new(&layer), Config::built_in());
+        let (mut source, mut config) =
+            (super::source::LayerReader::new(&layer), Config::built_in());
         let (written, _) = source.read::<super::schema::ConfigFile>(super::schema::shared).unwrap();
         super::merge::merge_layer(&mut source, &mut config, &written);
         source.into_errors()

@@ -7,15 +7,80 @@ use eclusa::{
     policy::Pointer,
     registry::{check_schema, check_tool_name},
 };
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::{
     error::Problem,
-    schema::Tool,
     source::{LayerReader, check_env},
-    spanned::Spanned,
+    spanned::{Keyword, Spanned},
     units::positive_time,
 };
+
+/// A tool that is a program.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct Tool {
+    /// What it does, for the model.
+    pub(super) description: String,
+    /// Program and arguments. A word that is `{name}` and nothing else stands for that argument,
+    /// as one word whatever is in it; an absent argument leaves no word behind. All arguments
+    /// are on the program's input too, as JSON. No shell is involved.
+    pub(super) command: Spanned<Vec<Spanned<String>>>,
+    /// The arguments: a JSON Schema for each.
+    pub(super) args: Option<Spanned<BTreeMap<String, Value>>>,
+    /// Arguments that must be there.
+    pub(super) required: Option<Spanned<Vec<Spanned<String>>>>,
+    /// In place of `args` and `required`: the JSON Schema of all arguments.
+    pub(super) schema: Option<Spanned<Value>>,
+    /// Which rules apply.
+    pub(super) class: Option<Spanned<Keyword<PermissionClass>>>,
+    /// It may run beside other such tools.
+    #[serde(default)]
+    pub(super) concurrent: bool,
+    /// Label: only looks. Decides nothing.
+    #[serde(default)]
+    pub(super) read_only: bool,
+    /// Label: what it does is hard to take back. Decides nothing.
+    #[serde(default)]
+    pub(super) destructive: bool,
+    /// Ask about it even where its class would not be asked about.
+    #[serde(default)]
+    pub(super) sensitive: bool,
+    /// Other names that lead to it.
+    #[serde(default)]
+    pub(super) aliases: Vec<Spanned<String>>,
+    /// Three to ten words that a search should find it by.
+    #[serde(default)]
+    pub(super) search_hint: String,
+    /// The word for what it does in the log; guessed from the name unless given.
+    #[serde(default)]
+    pub(super) operation: String,
+    /// Reviewers who read its calls besides those who read all, by their names.
+    #[serde(default)]
+    pub(super) reviewers: Vec<String>,
+    /// A checkpoint must open before each call.
+    #[serde(default)]
+    pub(super) checkpoint: bool,
+    /// Someone must argue the other side before each call.
+    #[serde(default)]
+    pub(super) reverse_thinking: bool,
+    /// How long it may run.
+    pub(super) timeout: Option<Spanned<String>>,
+    /// Environment variables that are passed on to it, by name.
+    #[serde(default)]
+    pub(super) env: Vec<Spanned<String>>,
+    /// Arguments that are paths it reads, as JSON pointers. An empty list says: none.
+    pub(super) reads: Option<Vec<Spanned<String>>>,
+    /// Arguments that are paths it writes, as JSON pointers. An empty list says: none.
+    pub(super) writes: Option<Vec<Spanned<String>>>,
+    /// Hosts it talks to: names, or JSON pointers to arguments. An empty list says: none.
+    pub(super) hosts: Option<Vec<Spanned<String>>>,
+    /// The argument that is shell text it runs, as a JSON pointer.
+    pub(super) shell: Option<Spanned<String>>,
+}
 
 /// A tool that is a program with a schema. Whoever may start programs makes a
 /// [`Tool`](eclusa::Tool) of it.

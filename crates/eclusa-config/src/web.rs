@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    Config,
     source::LayerReader,
     spanned::Spanned,
     tighten::set_tightening,
@@ -58,8 +57,7 @@ pub(super) struct Web {
 }
 
 /// Puts what is said in the place of what was said below.
-pub(super) fn merge(source: &mut LayerReader<'_>, below: &mut Config, file: &Web) {
-    let web = &mut below.web;
+pub(super) fn merge(source: &mut LayerReader<'_>, web: &mut WebSettings, file: &Web) {
     if let Some(written) = &file.time
         && let Some(time) = units::positive_time(source, written)
     {

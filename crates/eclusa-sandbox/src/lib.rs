@@ -43,6 +43,8 @@ mod layer_pool;
 mod memory;
 #[cfg(enforced)]
 mod network_pool;
+#[cfg(not(enforced))]
+mod no_network;
 #[cfg(enforced)]
 pub mod notify;
 mod output;
@@ -77,6 +79,8 @@ pub use exit::{DirRenames, Ended, Exit, How};
 pub use git::{Identity, git_environment, git_environment_of, personal_git_settings};
 pub use layer_pool::{Layer, LayerPool};
 pub use memory::share_memory;
+#[cfg(not(enforced))]
+pub use no_network::SharedNetwork;
 pub use output::Output;
 pub use overlay_hazards::{OverlayHazard, overlay_hazards};
 pub use plan::{Hold, Keep, Limits, Plan, PrivateMount, SYSTEM_ROOTS, Staging};
@@ -84,9 +88,10 @@ pub use plan::{Hold, Keep, Limits, Plan, PrivateMount, SYSTEM_ROOTS, Staging};
 #[doc(hidden)]
 pub use portable::test_support;
 #[cfg(not(enforced))]
-pub use portable::{Sandbox, SharedNetwork, forget, probe, pseudo_terminal, recall_or_probe};
+pub use portable::{Sandbox, forget, probe, pseudo_terminal, recall_or_probe};
 #[cfg(enforced)]
 pub use probe::probe;
+pub use proxy::PROXY_PORT;
 #[cfg(enforced)]
 pub use pseudo_terminal::pseudo_terminal;
 pub use reach::{Cancel, Pipes, Sent};
@@ -100,6 +105,3 @@ pub use secrets::{is_secret, is_secret_name, secrets};
 #[cfg(enforced)]
 pub use shared_network::SharedNetwork;
 pub use step::{SandboxError, Step};
-
-/// Where the listener of a sandbox with hosts is, on its own loopback interface.
-pub const PROXY_PORT: u16 = 3128;

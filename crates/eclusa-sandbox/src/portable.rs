@@ -97,17 +97,6 @@ impl Sandbox {
     }
 }
 
-/// A network that several sandboxes share. There is none.
-#[derive(Debug, Clone)]
-pub struct SharedNetwork(Infallible);
-
-impl SharedNetwork {
-    /// Refuses.
-    pub fn new(capabilities: &HostCapabilities) -> Result<SharedNetwork, SandboxError> {
-        Err(unable(capabilities))
-    }
-}
-
 /// What tests ask of the machine.
 pub mod test_support {
     /// There are no namespaces where nothing can be enforced.

@@ -38,6 +38,9 @@ mod serve;
 #[cfg(test)]
 mod tests;
 
+/// Where the listener of a sandbox with hosts is, on its own loopback interface.
+pub const PROXY_PORT: u16 = 3128;
+
 /// What a proxy lets through, and whom it tells.
 pub struct Proxy {
     hosts: Hosts,

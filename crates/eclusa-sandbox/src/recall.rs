@@ -6,9 +6,11 @@
 //! every sandbox takes each of its steps again and refuses where one fails, and then the file goes.
 
 use std::fs::{self, File};
-use std::io::{Read as _, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+
+use eclusa_workspace::{Durability, private_file};
 
 use crate::capabilities::{HostCapabilities, Namespaces};
 use crate::probe::{kernel_features, probe};
@@ -52,18 +54,14 @@ fn recall(state: &Path, circumstances: &str) -> Option<HostCapabilities> {
     (kept == circumstances && all.missing().is_empty()).then_some(all)
 }
 
-#[expect(clippy::disallowed_methods, reason = "its own file, in the state directory")]
 fn keep(state: &Path, circumstances: &str, found: &HostCapabilities) -> std::io::Result<()> {
     let namespaces = match found.namespaces {
         Namespaces::User => "user",
         Namespaces::Root => "root",
         Namespaces::None => return Ok(()),
     };
-    let beside = state.join(format!("{FILE}-{}", std::process::id()));
-    let mut options = File::options();
-    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
-    file.write_all(format!("{circumstances}\n{namespaces}").as_bytes())?;
-    fs::rename(&beside, state.join(FILE))
+    let text = format!("{circumstances}\n{namespaces}");
+    private_file::write(&state.join(FILE), text, Durability::Crash)
 }
 
 /// Everything that the result depends on, or nothing where that cannot be told.

@@ -21,9 +21,11 @@
 use std::fmt::Write;
 
 mod characters;
+mod word_table;
 mod words;
 
 pub use characters::{is_hidden, is_ignorable, is_selector};
+pub use word_table::UnknownWord;
 
 #[cfg(test)]
 mod tests;

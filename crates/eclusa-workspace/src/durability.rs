@@ -10,12 +10,6 @@ pub enum Durability {
     Crash,
 }
 
-impl Durability {
-    /// The word for it in configuration.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Durability::PowerLoss => "power-loss",
-            Durability::Crash => "crash",
-        }
-    }
+eclusa_text::words! {
+    Durability, "a durability": PowerLoss = "power-loss", Crash = "crash",
 }

@@ -19,6 +19,7 @@ pub mod files;
 pub mod git_index;
 pub mod globs;
 mod hash;
+pub mod private_file;
 mod undo;
 
 pub use changes::{

@@ -3,6 +3,7 @@
 //! The format is written down in `docs/audit-format.md`.
 
 pub(crate) mod body;
+pub mod calls;
 mod clock;
 pub(crate) mod ledger;
 mod memory;
@@ -10,6 +11,7 @@ mod numbers;
 mod record;
 mod reply;
 mod sent;
+pub mod stats;
 pub(crate) mod trail;
 mod usual_body;
 

@@ -41,14 +41,3 @@ in_own_words! {
     /// Why a call that is running may not talk to another host.
     HostRefused;
 }
-
-/// A word that names no mode or no class, and those that do.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct UnknownWord(pub(crate) String);
-
-impl From<UnknownWord> for String {
-    fn from(error: UnknownWord) -> String {
-        error.0
-    }
-}

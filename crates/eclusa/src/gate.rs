@@ -10,7 +10,7 @@ use tracing::Instrument as _;
 
 use crate::{
     AuditError, Event, Explanation, Incoming, Metrics, PermissionClass, Permit, Policy, Receipt,
-    Registered, Released, Reply, Run, SentRequest, Stage, Stop, ToolCall, Verdict,
+    Registered, Released, Reply, Run, SentRequest, Stage, Stop, ToolCall, Validated, Verdict,
     approve::memory::Memory,
     audit::ledger::{Entry, Ledger, millis},
     stop::Decider,
@@ -216,30 +216,34 @@ impl Gate {
     /// What policy says of a call in this run, and of which class it is. Runs nothing, asks
     /// nobody, records nothing; reviewers are not consulted.
     pub fn check(&self, call: ToolCall) -> Result<(PermissionClass, Verdict), Stop> {
-        let (mut entry, _) = self.ledger.open(&self.run, call.into());
-        entry.leave_unrecorded();
-        let checked = catch_unwind(AssertUnwindSafe(|| {
-            let tool = self.find(&entry.trail.call.tool)?;
-            let call = validate::validate(tool, &mut entry.trail)?;
-            let call = call.with_context(conversations::moment(&self.setup, &self.run));
-            Ok((call.class(), judge::judge(&self.setup, &self.run, &call)))
-        }));
-        checked.unwrap_or_else(|_panic| Err(Stop::denied(Decider::Gate, "a check crashed")))
+        self.judged(call, |call, verdict| (call.class(), verdict))
     }
 
     /// The same as [`check`](Gate::check), with everything that the verdict was made of.
     pub fn explain(&self, call: ToolCall) -> Result<Explanation, Stop> {
+        // The mode and what this machine can do have a say too.
+        self.judged(call, |call, verdict| Explanation {
+            verdict,
+            ..self.setup.live.policy.load().explain(call)
+        })
+    }
+
+    /// What is made of a call and the verdict on it, with nothing run, asked or recorded.
+    fn judged<T>(
+        &self,
+        call: ToolCall,
+        make: impl FnOnce(&Validated, Verdict) -> T,
+    ) -> Result<T, Stop> {
         let (mut entry, _) = self.ledger.open(&self.run, call.into());
         entry.leave_unrecorded();
-        let explained = catch_unwind(AssertUnwindSafe(|| {
+        let judged = catch_unwind(AssertUnwindSafe(|| {
             let tool = self.find(&entry.trail.call.tool)?;
             let call = validate::validate(tool, &mut entry.trail)?;
             let call = call.with_context(conversations::moment(&self.setup, &self.run));
-            // The mode and what this machine can do have a say too.
             let verdict = judge::judge(&self.setup, &self.run, &call);
-            Ok(Explanation { verdict, ..self.setup.live.policy.load().explain(&call) })
+            Ok(make(&call, verdict))
         }));
-        explained.unwrap_or_else(|_panic| Err(Stop::denied(Decider::Gate, "a check crashed")))
+        judged.unwrap_or_else(|_panic| Err(Stop::denied(Decider::Gate, "a check crashed")))
     }
 
     /// The upper gates: everything before the machine is touched.

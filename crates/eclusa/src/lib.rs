@@ -59,6 +59,9 @@
 //! let reply = eclusa::Reply {};
 //! ```
 
+// No part of the library is excused from what `clippy.toml` bans.
+#![cfg_attr(not(test), forbid(clippy::disallowed_methods))]
+
 pub mod approve;
 pub mod attachment;
 pub mod audit;
@@ -102,6 +105,8 @@ pub use audit::{AuditSink, MemoryLog, Record, Reply};
 pub use call::{Incoming, Origin, ToolCall};
 pub(crate) use call::{Malformed, Stage};
 pub use closures::{AsyncFnApprover, FnApprover, FnTool};
+pub use eclusa_text::UnknownWord;
+pub(crate) use eclusa_text::words;
 pub use eclusa_workspace as workspace;
 pub use eclusa_workspace::{
     Blocked, Change, Changes, Durability, FileNode, Files, Hash, Node, Workspace, one_line,
@@ -109,7 +114,7 @@ pub use eclusa_workspace::{
 pub(crate) use eclusa_workspace::{
     Bounds, CommitError, Contents, Diff, HashBuilder, Side, Summary, digest, visible,
 };
-pub use errors::{DelegateError, HostRefused, UnknownWord};
+pub use errors::{DelegateError, HostRefused};
 pub use event::{Event, Events};
 pub use gate::{
     BuildError, Cut, Delegate, Gate, GateBuilder, GateSetup, Limits,

@@ -3,6 +3,8 @@
 
 use std::{collections::BTreeSet, fmt, time::Duration};
 
+use crate::words;
+
 /// How sure it is who answered, from weak to strong.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Proof {
@@ -15,23 +17,8 @@ pub enum Proof {
     Passkey,
 }
 
-impl Proof {
-    /// All of them.
-    pub const ALL: [Proof; 3] = [Proof::Word, Proof::Key, Proof::Passkey];
-
-    /// The word for it in rules, stores and records.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Proof::Word => "word",
-            Proof::Key => "key",
-            Proof::Passkey => "passkey",
-        }
-    }
-
-    /// The proof that this word stands for.
-    pub fn from_word(word: &str) -> Option<Proof> {
-        Proof::ALL.into_iter().find(|it| it.as_str() == word)
-    }
+words! {
+    Proof, "a proof": Word = "word", Key = "key", Passkey = "passkey",
 }
 
 /// What a rule requires of the answers to its questions.

@@ -1,10 +1,10 @@
 //! What holds for one run: who, in which conversation, how carefully, until when.
 
-use std::{fmt, str::FromStr, sync::Arc, time::Instant};
+use std::{sync::Arc, time::Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::{Decision, Reason, Source, UnknownWord, Verdict};
+use crate::{Decision, Reason, Source, Verdict, words};
 
 /// What holds for one run of an agent. Two runs in one process can differ in all of it.
 #[derive(Debug, Clone)]
@@ -89,24 +89,10 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// All modes, from careful to careless.
-    pub const ALL: [Mode; 4] =
-        [Mode::ConfirmAll, Mode::ConfirmSensitive, Mode::AutoApprove, Mode::Yolo];
-
     /// The more careful of the two.
     pub fn more_careful(self, other: Mode) -> Mode {
         let careful = |mode: Mode| Mode::ALL.iter().position(|it| *it == mode);
         if careful(self) < careful(other) { self } else { other }
-    }
-
-    /// The word for it in configuration and records.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Mode::ConfirmAll => "confirm-all",
-            Mode::ConfirmSensitive => "confirm-sensitive",
-            Mode::AutoApprove => "auto-approve",
-            Mode::Yolo => "yolo",
-        }
     }
 
     /// What becomes of a verdict in this mode.
@@ -136,19 +122,11 @@ impl Mode {
     }
 }
 
-impl fmt::Display for Mode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for Mode {
-    type Err = UnknownWord;
-
-    fn from_str(word: &str) -> Result<Mode, UnknownWord> {
-        Mode::ALL.into_iter().find(|mode| mode.as_str() == word).ok_or_else(|| {
-            let all = Mode::ALL.map(Mode::as_str).join(", ");
-            UnknownWord(format!("`{word}` is not a mode; use one of {all}"))
-        })
-    }
+// From careful to careless.
+words! {
+    Mode, "a mode":
+    ConfirmAll = "confirm-all",
+    ConfirmSensitive = "confirm-sensitive",
+    AutoApprove = "auto-approve",
+    Yolo = "yolo",
 }

@@ -3,6 +3,8 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use crate::words;
+
 /// How a reviewer or a server is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Endpoint {
@@ -109,6 +111,13 @@ pub enum WorkspaceAccess {
     Write,
 }
 
+words! {
+    WorkspaceAccess, "an access to the workspace":
+    Hidden = "hidden",
+    Read = "read",
+    Write = "write",
+}
+
 /// Something that a server asks of the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ServerPermission {
@@ -120,6 +129,14 @@ pub enum ServerPermission {
     Roots,
     /// To have its messages shown.
     Logging,
+}
+
+words! {
+    ServerPermission, "something that a server asks for":
+    Elicitation = "elicitation",
+    Sampling = "sampling",
+    Roots = "roots",
+    Logging = "logging",
 }
 
 /// The most that a server's name may have: it is a part of each of its tools' names.

@@ -1,11 +1,11 @@
 //! What a tool is, and what it says about itself.
 
-use std::{any::Any, fmt, str::FromStr, sync::Arc, time::Duration};
+use std::{any::Any, fmt, sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use crate::{Attachment, Changes, Job, UnknownWord, WholeOutput};
+use crate::{Attachment, Changes, Job, WholeOutput, words};
 
 /// One thing a model may ask to have done.
 ///
@@ -139,17 +139,6 @@ pub enum PermissionClass {
 }
 
 impl PermissionClass {
-    /// The word for it in rules and records.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            PermissionClass::Shell => "shell",
-            PermissionClass::File => "file",
-            PermissionClass::Web => "web",
-            PermissionClass::ReadOnly => "read-only",
-            PermissionClass::Generic => "generic",
-        }
-    }
-
     /// Reads a class as a tool declares it. What nobody knows is [`Generic`], which asks; it is
     /// never something looser (S3.45).
     ///
@@ -159,28 +148,14 @@ impl PermissionClass {
     }
 }
 
-impl fmt::Display for PermissionClass {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for PermissionClass {
-    type Err = UnknownWord;
-
-    /// Reads a class as a rule names it, with the words of the seeds as other spellings.
-    fn from_str(word: &str) -> Result<PermissionClass, UnknownWord> {
-        match word {
-            "shell" | "bash" => Ok(PermissionClass::Shell),
-            "file" => Ok(PermissionClass::File),
-            "web" | "webfetch" => Ok(PermissionClass::Web),
-            "read-only" | "readonly" => Ok(PermissionClass::ReadOnly),
-            "generic" => Ok(PermissionClass::Generic),
-            _ => Err(UnknownWord(format!(
-                "`{word}` is not a class; use shell, file, web, read-only or generic"
-            ))),
-        }
-    }
+// The other spellings are the words of the seeds.
+words! {
+    PermissionClass, "a class":
+    Shell = "shell" | "bash",
+    File = "file",
+    Web = "web" | "webfetch",
+    ReadOnly = "read-only" | "readonly",
+    Generic = "generic",
 }
 
 /// Something on the machine that a call would touch.

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
-use crate::Requirement;
+use crate::{Requirement, words};
 
 /// How strict an answer is. The strictest of all that apply wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,22 +17,9 @@ pub enum Decision {
     Deny,
 }
 
-impl Decision {
-    /// The word for it in rules and records.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Decision::Allow => "allow",
-            Decision::Stage => "stage",
-            Decision::Ask => "ask",
-            Decision::Deny => "deny",
-        }
-    }
-}
-
-impl fmt::Display for Decision {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
+// From loose to strict.
+words! {
+    Decision, "a decision": Allow = "allow", Stage = "stage", Ask = "ask", Deny = "deny",
 }
 
 /// What made a reason.

@@ -143,50 +143,14 @@ fn tokens_opened_elsewhere() {
 }
 
 #[test]
-fn banned_methods() {
-    let banned = ["std::process::Command::new".to_owned(), "std::fs::write".to_owned()];
-    let wrong = |text: &str| bans::methods(&Source::new("crates/x/src/a.rs", text), &banned);
-    for text in [
-        "fn f() { std::fs::write(a, b); }",
-        "use std::fs;\nfn f() { fs::write(a, b); }",
-        "use std::{fs::{self, File}, io};\nfn f() { fs::write(a, b); }",
-        "use std::fs as files;\nfn f() { files::write(a, b); }",
-        "use std::fs::write;\nfn f() { write(a, b); }",
-        "use std::fs::*;\nfn f() { write(a, b); }",
-        "use std::process::Command;\nfn f() { let it = Command::new(a); }",
-        "fn f() { let it = names.map(std::process::Command::new); }",
-        "use std::fs;\nfn f() { assert!(fs::write(a, b).is_ok()); }",
-        "#[allow(clippy::disallowed_methods)]\nfn f() { std::fs::write(a, b); }",
-        "#[expect(clippy::disallowed_methods)]\nfn f() { std::fs::write(a, b); }",
-    ] {
-        assert!(!wrong(text).is_empty(), "{text}");
-    }
-    let excused = "#[expect(clippy::disallowed_methods, reason = \"the one place\")]
-        fn f() { std::fs::write(a, b); }";
-    for text in [
-        excused,
-        "use clap::Command;\nfn f() { let it = Command::new(a); }",
-        "fn f(file: File) { file.write(a); }",
-        "#[cfg(test)]\nmod tests { fn f() { std::fs::write(a, b); } }",
-        "/// Unlike `std::fs::write`.\nfn f() {}",
-    ] {
-        assert_eq!(wrong(text), Vec::<String>::new(), "{text}");
-    }
-    // The library has no excuse.
-    let library = Source::new("crates/eclusa/src/a.rs", excused);
-    complains(&bans::methods(&library, &banned), "std::fs::write");
-    assert!(bans::banned_methods("disallowed-methods = [{ path = \"a::b\" }]").is_err());
-}
-
-#[test]
-fn unsafe_code() {
-    let wrong = |path: &str, text: &str| bans::no_unsafe(&Source::new(path, text));
-    complains(&wrong("crates/eclusa/src/a.rs", "fn f() { unsafe { g() } }"), "eclusa-sandbox");
-    complains(&wrong("crates/eclusa/tests/a.rs", "m! { unsafe fn f() {} }"), "eclusa-sandbox");
-    let sandbox = wrong("crates/eclusa-sandbox/src/a.rs", "fn f() { unsafe { g() } }");
-    assert_eq!(sandbox, Vec::<String>::new());
-    let word = wrong("crates/eclusa/src/a.rs", "// unsafe\nfn f() { let s = \"unsafe\"; }");
-    assert_eq!(word, Vec::<String>::new());
+fn a_crate_with_lints_of_its_own() {
+    let wrong = |path: &str, text: &str| bans::own_lints(&Source::new(path, text));
+    let package = "[package]\nname = \"x\"\n";
+    complains(&wrong("crates/x/Cargo.toml", package), "[lints] workspace = true");
+    let takes = format!("{package}\n[lints]\nworkspace = true\n");
+    assert_eq!(wrong("crates/x/Cargo.toml", &takes), Vec::<String>::new());
+    assert_eq!(wrong("crates/eclusa-sandbox/Cargo.toml", package), Vec::<String>::new());
+    assert_eq!(wrong("Cargo.toml", "[workspace]\n"), Vec::<String>::new());
 }
 
 #[test]
@@ -253,8 +217,42 @@ fn circles_of_modules() {
         Source::new("crates/a/src/b.rs", "use crate::Thing;\npub struct Other(Thing);\n"),
         Source::new("crates/a/src/c/inner.rs", "fn f() -> super::super::b::Other { todo!() }\n"),
     ];
-    complains(&circles::complaints(&circle), "b -> c (crates/a/src/b.rs)");
+    complains(&circles::complaints(&circle), "b -> c (crates/a/src/b.rs: Thing)");
     assert_eq!(circles::complaints(&circle[..2]), Vec::<String>::new());
+}
+
+#[test]
+fn circles_through_the_root() {
+    let circle = [
+        Source::new("a/src/lib.rs", "mod b;\npub use b::Thing;\npub struct Own(Thing);\n"),
+        Source::new("a/src/b.rs", "pub struct Thing;\nfn f(_: &crate::Own) {}\n"),
+    ];
+    complains(&circles::complaints(&circle), "b -> the root (a/src/b.rs: Own)");
+    let re_exported = [
+        Source::new("a/src/lib.rs", "mod b;\nmod c;\npub use b::Thing;\npub use other::Own;\n"),
+        Source::new("a/src/b.rs", "pub(crate) struct Thing;\nfn f(_: &crate::Own) {}\n"),
+        Source::new("a/src/c.rs", "use crate::Thing;\nfn f(_: &Thing) {}\n"),
+    ];
+    assert_eq!(circles::complaints(&re_exported), Vec::<String>::new());
+}
+
+/// A module that hands on what another defines is not what is mentioned.
+#[test]
+fn circles_through_what_modules_re_export() {
+    let circle = [
+        Source::new("a/src/lib.rs", "mod b;\nmod c;\nmod d;\n"),
+        Source::new("a/src/b.rs", "use crate::d::*;\nfn f(_: &Thing) {}\npub struct Other;\n"),
+        Source::new("a/src/c.rs", "mod inner;\npub use inner::Thing as Renamed;\n"),
+        Source::new("a/src/c/inner.rs", "pub struct Thing;\nfn f(_: crate::b::Other) {}\n"),
+        Source::new("a/src/d.rs", "pub use super::c::Renamed as Thing;\n"),
+    ];
+    complains(&circles::complaints(&circle), "d -> c (a/src/d.rs: Renamed)");
+    let direct = "use crate::d::Thing;\nfn f(_: &Thing) {}\npub struct Other;\n";
+    let circle = circle.map(|it| match it.path.as_str() {
+        "a/src/b.rs" => Source::new("a/src/b.rs", direct),
+        _ => it,
+    });
+    complains(&circles::complaints(&circle), "b -> c (a/src/b.rs: Thing)");
 }
 
 #[test]

@@ -49,16 +49,16 @@ fn nothing_is_decided_by_a_sentence_for_people() {
     none(messages::complaints(&SOURCES));
 }
 
+/// The lints forbid `unsafe` outside the sandbox and the methods of `clippy.toml`, and CI runs them.
 #[test]
-fn banned_methods_stay_in_their_rooms() {
-    let banned = bans::banned_methods(page("clippy.toml")).unwrap();
-    assert!(banned.len() >= 8, "clippy.toml bans only {banned:?}");
-    none(rust().flat_map(|it| bans::methods(it, &banned)).collect());
-}
-
-#[test]
-fn unsafe_code_is_in_the_sandbox_alone() {
-    none(rust().flat_map(bans::no_unsafe).collect());
+fn every_crate_takes_the_lints_of_the_workspace() {
+    none(SOURCES.iter().flat_map(bans::own_lints).collect());
+    let workspace = page("Cargo.toml");
+    for lint in ["unsafe_code = \"forbid\"", "disallowed_methods = \"deny\""] {
+        assert!(workspace.contains(lint), "Cargo.toml: the workspace does not say {lint}");
+    }
+    let library = page("crates/eclusa/src/lib.rs");
+    assert!(library.contains("forbid(clippy::disallowed_methods)"), "the library may be excused");
 }
 
 #[test]

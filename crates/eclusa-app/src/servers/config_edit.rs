@@ -4,7 +4,7 @@ use std::path::Path;
 
 use eclusa::{
     Redactor,
-    settings::{Endpoint, ServerSettings, WorkspaceAccess},
+    settings::{Endpoint, ServerSettings},
 };
 use eclusa_config::{Config, Layer};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, value};
@@ -98,7 +98,7 @@ fn table(server: &ServerSettings) -> Table {
     }
     let plain = ServerSettings::new(&server.name, server.reach.clone());
     if server.workspace != plain.workspace {
-        table.insert("workspace", value(word(server.workspace)));
+        table.insert("workspace", value(server.workspace.as_str()));
     }
     if server.trusted {
         table.insert("trusted", value(true));
@@ -110,15 +110,6 @@ fn table(server: &ServerSettings) -> Table {
         table.insert("start", value(format!("{}s", server.start.as_secs())));
     }
     table
-}
-
-/// What a server may do with the workspace, as it is written.
-pub fn word(seen: WorkspaceAccess) -> &'static str {
-    match seen {
-        WorkspaceAccess::Hidden => "hidden",
-        WorkspaceAccess::Read => "read",
-        WorkspaceAccess::Write => "write",
-    }
 }
 
 /// What is wrong with writing a server to a file: secrets have no place there.

@@ -3,11 +3,11 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Write as _},
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    io,
     path::{Path, PathBuf},
 };
 
+use eclusa::{Durability, workspace::private_file};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
@@ -28,16 +28,14 @@ struct GatewayLease {
 /// process ends.
 pub fn hold(paths: &Paths, server: &str) -> io::Result<()> {
     let directory = directory(paths);
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
+    private_file::make_directory(&directory)?;
     leases(&directory).for_each(drop);
     let pid = std::process::id();
     let (server, workspace) = (server.to_owned(), paths.workspace.clone());
     let text = serde_json::to_vec(&GatewayLease { pid, server, workspace })?;
-    let mut options = fs::OpenOptions::new();
-    let options = options.write(true).create(true).truncate(true).mode(0o600);
-    let mut file = options.open(directory.join(pid.to_string()))?;
-    flock(&file, FlockOperation::NonBlockingLockExclusive)?;
-    file.write_all(&text)?;
+    let lock = |file: &File| Ok(flock(file, FlockOperation::NonBlockingLockExclusive)?);
+    let file = directory.join(pid.to_string());
+    let file = private_file::write_with(&file, text, Durability::Crash, lock)?;
     // The lock goes with the process, however that ends.
     std::mem::forget(file);
     Ok(())
@@ -56,7 +54,7 @@ fn directory(paths: &Paths) -> PathBuf {
 /// Those that are held. Files of processes that have ended are removed.
 fn leases(directory: &Path) -> impl Iterator<Item = GatewayLease> {
     let files = fs::read_dir(directory).into_iter().flatten().flatten().map(|it| it.path());
-    files.filter_map(|path| {
+    files.filter(|it| !private_file::is_part(it)).filter_map(|path| {
         let file = File::open(&path).ok()?;
         if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
             // Somebody else may have removed it.

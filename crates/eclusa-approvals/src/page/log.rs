@@ -1,11 +1,15 @@
 //! The log: calls by time, tool, outcome and text, and everything about one of them.
 
-use eclusa::workspace::visible;
+use eclusa::{
+    Decision,
+    audit::calls::{CallRecord, LoggedChanges, call_with},
+    workspace::visible,
+};
 use serde_json::Value;
 
 use super::{
     PageView,
-    calls::{RecordedCall, gather, newest},
+    calls::{contains, headline, kind, newest, outcome as outcome_of},
     html::{Html, ago, span},
     inbox::now,
     layout,
@@ -22,12 +26,12 @@ pub(crate) fn log(view: &PageView) -> Option<String> {
     let (tool, outcome) = (view.parameter("tool"), view.parameter("outcome"));
     let search = view.parameter("q").to_lowercase();
     let before: Option<u64> = view.parameter("before").parse().ok();
-    let matches = |call: &RecordedCall| {
-        (tool.is_empty() || call.text("tool") == tool)
-            && (outcome.is_empty() || call.kind() == outcome || call.code() == outcome)
-            && call.contains(&search)
+    let matches = |call: &CallRecord| {
+        (tool.is_empty() || call.tool() == tool)
+            && (outcome.is_empty() || kind(call) == outcome || call.outcome() == outcome)
+            && contains(call, &search)
     };
-    let mut rows: Vec<(&WorkspaceEntry, RecordedCall)> = Vec::new();
+    let mut rows: Vec<(&WorkspaceEntry, CallRecord)> = Vec::new();
     let mut older = None;
     for workspace in workspaces.iter().filter(|it| wanted.is_empty() || it.key == wanted) {
         let Some(log) = view.workspaces.log(&workspace.key) else { continue };
@@ -81,7 +85,7 @@ fn filters(view: &PageView, workspaces: &[WorkspaceEntry], body: &mut Html) {
     body.element(" value=\"", view.parameter("tool"), "\"><button>Filter</button></form>");
 }
 
-fn table(rows: &[(&WorkspaceEntry, RecordedCall)], several: bool, now: u64, body: &mut Html) {
+fn table(rows: &[(&WorkspaceEntry, CallRecord)], several: bool, now: u64, body: &mut Html) {
     if rows.is_empty() {
         body.raw("<p class=\"faint\">No calls.</p>");
         return;
@@ -91,19 +95,18 @@ fn table(rows: &[(&WorkspaceEntry, RecordedCall)], several: bool, now: u64, body
     body.raw("<th scope=\"col\">Tool</th><th scope=\"col\">What</th><th scope=\"col\">Decision</th><th scope=\"col\">Outcome</th><th scope=\"col\">By</th><th scope=\"col\" class=\"right\">Took</th></tr></thead><tbody>");
     for (workspace, call) in rows {
         body.raw("<tr><td><a class=\"row\"").element(" href=\"/log/", &workspace.key, "/");
-        body.text(call.number).raw("\">").text(call.number).raw("</a></td>");
+        body.text(call.number()).raw("\">").text(call.number()).raw("</a></td>");
         body.element("<td class=\"faint nowrap\">", ago(call.at(), now), "</td>");
         if several {
             body.element("<td>", &workspace.name, "</td>");
         }
-        body.element("<td><span class=\"tool\">", call.text("tool"), "</span></td>");
-        body.element("<td class=\"what\" dir=\"ltr\">", call.headline(), "</td>");
-        body.element("<td>", call.text("decision"), "</td>");
-        body.raw("<td><span class=\"state ").raw(call.kind());
-        body.element("\">", call.outcome(), "</span></td>");
-        let by = call.approval().and_then(|it| it.get("by")).and_then(Value::as_str);
-        body.element("<td>", by.unwrap_or_default(), "</td>");
-        let took = call.number_of("ms").map(span).unwrap_or_default();
+        body.element("<td><span class=\"tool\">", call.tool(), "</span></td>");
+        body.element("<td class=\"what\" dir=\"ltr\">", headline(call), "</td>");
+        body.element("<td>", call.decision().map_or("", Decision::as_str), "</td>");
+        body.raw("<td><span class=\"state ").raw(kind(call));
+        body.element("\">", outcome_of(call), "</span></td>");
+        body.element("<td>", call.approval().map_or("", |it| it.by()), "</td>");
+        let took = call.took().map(span).unwrap_or_default();
         body.element("<td class=\"right nowrap\">", took, "</td></tr>");
     }
     body.raw("</tbody></table></div>");
@@ -113,41 +116,42 @@ fn table(rows: &[(&WorkspaceEntry, RecordedCall)], several: bool, now: u64, body
 pub(crate) async fn call(view: &PageView, key: &str, number: u64) -> Option<String> {
     let workspace = view.workspaces.list().into_iter().find(|it| it.key == key)?;
     let log = view.workspaces.log(key)?;
-    let mut records = vec![log.first_of(number).ok()??];
-    records.extend(log.ends_of(records.first()?.seq).ok()?);
-    let call = gather(&records).0.into_iter().find(|it| it.number == number)?;
+    let call = call_with(&*log, number).ok()??;
     let queue = view.workspaces.questions(key)?.queue().await.ok()?;
     let mut body = Html::default();
     body.raw("<div class=\"wide\"><p><a href=\"/log\">← Log</a></p><article class=\"card call\" id=\"call\"");
     body.element(" data-workspace=\"", key, "\"").element(" data-number=\"", number, "\"");
     body.element(" data-queue=\"", queue, "\"").element(" data-person=\"", &view.person, "\">");
     body.element("<div class=\"head\"><h1><span class=\"number\">", number, "</span> ");
-    body.element("<span class=\"tool\">", call.text("tool"), "</span></h1>");
-    body.raw("<span class=\"state ").raw(call.kind());
-    body.element("\">", call.outcome(), "</span></div>");
+    body.element("<span class=\"tool\">", call.tool(), "</span></h1>");
+    body.raw("<span class=\"state ").raw(kind(&call));
+    body.element("\">", outcome_of(&call), "</span></div>");
     body.raw("<p class=\"facts\">").text(ago(call.at(), now()));
     body.element(" in <b>", &workspace.name, "</b>");
-    for (label, field) in
-        [(" for ", "principal"), (" · session ", "conversation"), (" · client ", "client")]
-    {
-        if !call.text(field).is_empty() {
-            body.raw(label).element("<b>", call.text(field), "</b>");
+    for (label, text) in [
+        (" for ", call.principal()),
+        (" · session ", call.conversation()),
+        (" · client ", call.client()),
+    ] {
+        if !text.is_empty() {
+            body.raw(label).element("<b>", text, "</b>");
         }
     }
     body.raw("</p>");
-    if !call.text("message").is_empty() {
-        body.element("<p class=\"note\">", call.text("message"), "</p>");
+    if !call.message().is_empty() {
+        body.element("<p class=\"note\">", call.message(), "</p>");
     }
-    section("Arguments", call.fields.get("args"), &mut body);
+    section("Arguments", call.args(), &mut body);
     why(&call, &mut body);
     effects(view, key, number, &mut body);
     approval(&call, &mut body);
-    section("Reviews", call.fields.get("reviews"), &mut body);
+    section("Reviews", call.field("reviews"), &mut body);
     body.raw("<h2>Records</h2><ul class=\"records\">");
-    for (seq, hash, record) in &call.records {
-        body.element("<li><details><summary>record ", seq, " · ");
-        body.element("<code>", hash.chars().take(16).collect::<String>(), "</code></summary>");
-        let value: Value = serde_json::from_str(record).unwrap_or_default();
+    for record in call.records() {
+        body.element("<li><details><summary>record ", record.seq, " · ");
+        let hash: String = record.hash.to_string().chars().take(16).collect();
+        body.element("<code>", hash, "</code></summary>");
+        let value: Value = serde_json::from_str(&record.body).unwrap_or_default();
         json(&value, &mut body);
         body.raw("</details></li>");
     }
@@ -175,32 +179,28 @@ fn json(value: &Value, body: &mut Html) {
 }
 
 /// The rules that led to the decision.
-fn why(call: &RecordedCall, body: &mut Html) {
-    let changes = call.fields.get("changes").and_then(|it| it.get("because"));
-    let because = [call.fields.get("because"), changes];
-    let reasons: Vec<&Value> =
-        because.into_iter().flatten().filter_map(Value::as_array).flatten().collect();
+fn why(call: &CallRecord, body: &mut Html) {
+    let mut reasons = call.because();
+    reasons.extend(call.changes().into_iter().flat_map(LoggedChanges::because));
     if reasons.is_empty() {
         return;
     }
     body.raw("<h2>Why</h2><ul class=\"why\">");
     for reason in reasons {
-        let text = |key: &str| reason.get(key).and_then(Value::as_str).unwrap_or_default();
-        body.element("<li><b>", text("decision"), "</b> ").text(text("text"));
-        body.element(" <span class=\"faint\">(", text("origin"), ")</span></li>");
+        body.element("<li><b>", reason.decision(), "</b> ").text(reason.text());
+        body.element(" <span class=\"faint\">(", reason.origin(), ")</span></li>");
     }
     body.raw("</ul>");
 }
 
-fn approval(call: &RecordedCall, body: &mut Html) {
+fn approval(call: &CallRecord, body: &mut Html) {
     let Some(approval) = call.approval() else { return };
-    let text = |key: &str| approval.get(key).and_then(Value::as_str).unwrap_or_default();
-    body.element("<h2>Approval</h2><p><b>", text("by"), "</b> answered ");
-    body.element("<b>", text("answer"), "</b>");
-    if let Some(question) = approval.get("question").and_then(Value::as_u64) {
+    body.element("<h2>Approval</h2><p><b>", approval.by(), "</b> answered ");
+    body.element("<b>", approval.answer(), "</b>");
+    if let Some(question) = approval.question() {
         body.element(" to approval ", question, "");
     }
-    let short: String = text("binding").chars().take(16).collect();
+    let short: String = approval.binding().chars().take(16).collect();
     body.element(" · binding <code>", short, "</code></p>");
 }
 

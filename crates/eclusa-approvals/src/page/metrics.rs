@@ -3,12 +3,18 @@
 
 use std::collections::BTreeMap;
 
-use eclusa::one_line;
-use serde_json::Value;
+use eclusa::{
+    Decision,
+    audit::{
+        calls::{CallRecord, LoggedChanges, OutcomeKind},
+        stats::{self, LogStats, percentile},
+    },
+    one_line,
+};
 
 use super::{
     PageView,
-    calls::{RecordedCall, gather},
+    calls::headline,
     html::{Html, span},
     inbox::now,
     layout,
@@ -30,10 +36,9 @@ pub(crate) fn metrics(view: &PageView) -> Option<String> {
     let mut suggestions = Vec::new();
     for workspace in view.workspaces.list() {
         let Some(log) = view.workspaces.log(&workspace.key) else { continue };
-        let (of_this, answers) = gather(&log.last(LOOKED_AT).unwrap_or_default());
-        calls.extend(of_this);
-        let number = |it: &serde_json::Map<String, Value>, key: &str| it.get(key)?.as_u64();
-        waits.extend(answers.iter().filter_map(|it| Some((number(it, "at")?, number(it, "ms")?))));
+        let records = log.last(LOOKED_AT).unwrap_or_default();
+        waits.extend(stats::waits(&records));
+        calls.extend(CallRecord::gather(records));
         suggestions.extend(
             view.workspaces
                 .suggestions(&workspace.key)
@@ -70,25 +75,19 @@ pub(crate) fn metrics(view: &PageView) -> Option<String> {
     Some(layout(view, "metrics", "Metrics", None, &body))
 }
 
-fn was_asked(call: &RecordedCall) -> bool {
-    let answer = call.approval().and_then(|it| it.get("answer")).and_then(Value::as_str);
-    answer.is_some_and(|it| it != "remembered")
-}
-
-fn numbers(calls: &[RecordedCall], waits: &[(u64, u64)], body: &mut Html) {
-    let mut took: Vec<u64> = calls.iter().filter_map(|it| it.number_of("ms")).collect();
+fn numbers(calls: &[CallRecord], waits: &[(u64, u64)], body: &mut Html) {
+    let stats = LogStats::count(calls);
+    let mut took: Vec<u64> = stats.times.into_values().flatten().collect();
     let mut waited: Vec<u64> = waits.iter().map(|it| it.1).collect();
-    let asked = calls.iter().filter(|it| was_asked(it)).count();
-    let denied = calls.iter().filter(|it| it.is_denied()).count();
     let time = |all: &mut Vec<u64>, part| quantile(all, part).map_or("–".to_owned(), span);
     body.raw("<dl class=\"numbers\">");
     for (label, value) in [
-        ("Calls", calls.len().to_string()),
-        ("Asked", asked.to_string()),
-        ("Refused", denied.to_string()),
-        ("Took (median)", time(&mut took, 0.5)),
-        ("Took (99 %)", time(&mut took, 0.99)),
-        ("Time to answer (median)", time(&mut waited, 0.5)),
+        ("Calls", stats.calls.to_string()),
+        ("Asked", stats.asked.to_string()),
+        ("Refused", stats.refused.to_string()),
+        ("Took (median)", time(&mut took, 50)),
+        ("Took (99 %)", time(&mut took, 99)),
+        ("Time to answer (median)", time(&mut waited, 50)),
     ] {
         body.element("<div class=\"card\"><dt>", label, "</dt>").element(
             "<dd>",
@@ -99,8 +98,8 @@ fn numbers(calls: &[RecordedCall], waits: &[(u64, u64)], body: &mut Html) {
     body.raw("</dl>");
 }
 
-fn plots(calls: &[RecordedCall], waits: &[(u64, u64)], now: u64, body: &mut Html) {
-    let first = calls.iter().map(RecordedCall::at).filter(|it| *it > 0).min().unwrap_or(now);
+fn plots(calls: &[CallRecord], waits: &[(u64, u64)], now: u64, body: &mut Html) {
+    let first = calls.iter().map(CallRecord::at).filter(|it| *it > 0).min().unwrap_or(now);
     // The shortest step that covers everything: a minute, an hour, a day, or more.
     let length = now.saturating_sub(first).max(1);
     let step = [60_000, 600_000, 3_600_000, 21_600_000, 86_400_000, 604_800_000]
@@ -121,13 +120,14 @@ fn plots(calls: &[RecordedCall], waits: &[(u64, u64)], now: u64, body: &mut Html
     let mut took: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
     for call in calls {
         let Some(at) = place(call.at()) else { continue };
-        let kind = match (call.is_denied(), was_asked(call)) {
+        let refused = call.outcome_kind() == OutcomeKind::Refused;
+        let kind = match (refused, call.was_asked()) {
             (true, _) => &mut denied,
             (false, true) => &mut asked,
             (false, false) => &mut ran,
         };
         kind.iter_mut().skip(at).take(1).for_each(|it| *it += 1.0);
-        took.entry(at).or_default().extend(call.number_of("ms"));
+        took.entry(at).or_default().extend(call.took());
     }
     body.raw("<div class=\"plots\">");
     let series = [
@@ -136,7 +136,7 @@ fn plots(calls: &[RecordedCall], waits: &[(u64, u64)], now: u64, body: &mut Html
         Series { name: "refused", class: "three", values: denied },
     ];
     plots::bars("Calls", &labels, &series, body);
-    let line = |times: &BTreeMap<usize, Vec<u64>>, part: f64, unit: f64| -> Vec<f64> {
+    let line = |times: &BTreeMap<usize, Vec<u64>>, part: usize, unit: f64| -> Vec<f64> {
         let at = |step: usize| {
             let mut all = times.get(&step).cloned().unwrap_or_default();
             quantile(&mut all, part).map_or(f64::NAN, |it| it as f64 / unit)
@@ -144,8 +144,8 @@ fn plots(calls: &[RecordedCall], waits: &[(u64, u64)], now: u64, body: &mut Html
         (0..STEPS).map(at).collect()
     };
     let series = [
-        Series { name: "median", class: "one", values: line(&took, 0.5, 1.0) },
-        Series { name: "95 %", class: "two", values: line(&took, 0.95, 1.0) },
+        Series { name: "median", class: "one", values: line(&took, 50, 1.0) },
+        Series { name: "95 %", class: "two", values: line(&took, 95, 1.0) },
     ];
     plots::lines("Time of a call, in ms", &labels, &series, body);
     let mut answered: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
@@ -154,27 +154,23 @@ fn plots(calls: &[RecordedCall], waits: &[(u64, u64)], now: u64, body: &mut Html
             answered.entry(step).or_default().push(*ms);
         }
     }
-    let series = [Series { name: "median", class: "two", values: line(&answered, 0.5, 1_000.0) }];
+    let series = [Series { name: "median", class: "two", values: line(&answered, 50, 1_000.0) }];
     plots::lines("Time to answer, in seconds", &labels, &series, body);
     body.raw("</div>");
 }
 
 /// What people are asked about most.
-fn most_asked(calls: &[RecordedCall], body: &mut Html) {
+fn most_asked(calls: &[CallRecord], body: &mut Html) {
     let mut asked: BTreeMap<String, (usize, String)> = BTreeMap::new();
-    for call in calls.iter().filter(|it| was_asked(it)) {
-        let changes = call.fields.get("changes").and_then(|it| it.get("because"));
-        let because = [call.fields.get("because"), changes].into_iter().flatten();
-        let reasons = because.filter_map(Value::as_array).flatten();
-        let asks = |it: &&Value| it.get("decision").and_then(Value::as_str) == Some("ask");
-        let text =
-            |it: &Value| it.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let reason = reasons.filter(asks).map(text).next().unwrap_or_default();
-        let key = match reason.is_empty() {
-            true => call.text("tool").to_owned(),
-            false => format!("{}: {}", call.text("tool"), one_line(&reason)),
+    for call in calls.iter().filter(|it| it.was_asked()) {
+        let mut reasons = call.because();
+        reasons.extend(call.changes().into_iter().flat_map(LoggedChanges::because));
+        let asks = reasons.iter().find(|it| it.decision() == Decision::Ask.as_str());
+        let key = match asks {
+            Some(reason) => format!("{}: {}", call.tool(), one_line(reason.text())),
+            None => call.tool().to_owned(),
         };
-        let entry = asked.entry(key).or_insert((0, call.headline()));
+        let entry = asked.entry(key).or_insert_with(|| (0, headline(call)));
         entry.0 += 1;
     }
     let mut rows: Vec<_> = asked.into_iter().collect();
@@ -194,10 +190,8 @@ fn most_asked(calls: &[RecordedCall], body: &mut Html) {
     body.raw("</tbody></table></section>");
 }
 
-/// The value below which this part of all values lies.
-fn quantile(all: &mut [u64], part: f64) -> Option<u64> {
+/// The value below which so many percent of all values lie.
+fn quantile(all: &mut [u64], percent: usize) -> Option<u64> {
     all.sort_unstable();
-    let last = all.len().checked_sub(1)?;
-    let at = (last as f64 * part).round() as usize;
-    all.get(at.min(last)).copied()
+    percentile(all, percent)
 }

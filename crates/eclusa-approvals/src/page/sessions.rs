@@ -3,12 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use eclusa::{approve::QuestionPage, one_line};
-use serde_json::Value;
+use eclusa::{
+    approve::QuestionPage,
+    audit::calls::{CallRecord, LoggedChanges, OutcomeKind},
+    one_line,
+};
 
 use super::{
     PageView,
-    calls::{RecordedCall, newest},
+    calls::newest,
     html::{Html, ago},
     inbox::now,
     layout,
@@ -36,12 +39,10 @@ struct Talk {
 }
 
 /// What the last changes left of a budget: `files 3/20, lines 12/500`.
-fn budget(call: &RecordedCall) -> Option<String> {
-    let parts = call.fields.get("changes")?.get("budget")?.as_object()?;
-    let part = |(name, counts): (&String, &Value)| {
-        Some(format!("{name} {}/{}", counts.get(0)?.as_u64()?, counts.get(1)?.as_u64()?))
-    };
-    Some(parts.iter().filter_map(part).collect::<Vec<_>>().join(", "))
+fn budget(call: &CallRecord) -> String {
+    let parts = call.changes().map(LoggedChanges::budget).unwrap_or_default();
+    let part = |(name, used, of)| format!("{name} {used}/{of}");
+    parts.into_iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
 /// The conversations of all workspaces, the latest first.
@@ -51,23 +52,23 @@ pub(crate) async fn sessions(view: &PageView) -> Option<String> {
         let mut talks: BTreeMap<String, Talk> = BTreeMap::new();
         if let Some(log) = view.workspaces.log(&workspace.key) {
             for call in newest(&*log, None, LOOKED_AT, |_| true).0 {
-                let talk = talks.entry(call.text("conversation").to_owned()).or_default();
+                let talk = talks.entry(call.conversation().to_owned()).or_default();
                 talk.last = talk.last.max(call.at());
                 talk.calls += 1;
-                talk.asked += usize::from(call.approval().is_some());
-                talk.denied += usize::from(call.is_denied());
-                talk.changed += usize::from(call.fields.contains_key("changes"));
-                if ["running", "ran", "settled", "released"].contains(&call.text("stage")) {
-                    talk.taint.get_or_insert_with(|| one_line(call.text("taint")));
+                talk.asked += usize::from(call.was_asked());
+                talk.denied += usize::from(call.outcome_kind() == OutcomeKind::Refused);
+                talk.changed += usize::from(call.changes().is_some());
+                if let Some(taint) = call.taint() {
+                    talk.taint.get_or_insert_with(|| one_line(taint));
                 }
                 if talk.budget.is_empty() {
-                    talk.budget = budget(&call).unwrap_or_default();
+                    talk.budget = budget(&call);
                 }
                 if talk.client.is_empty() {
-                    talk.client = call.text("client").to_owned();
+                    talk.client = call.client().to_owned();
                 }
                 if talk.principal.is_empty() {
-                    talk.principal = call.text("principal").to_owned();
+                    talk.principal = call.principal().to_owned();
                 }
             }
         }

@@ -138,8 +138,8 @@ pub(crate) enum LogCommand {
         /// Only calls since a call (`12`), a duration (`10m`) or a date (`2026-03-01 09:30`, UTC)
         #[arg(long, value_parser = parse_since, value_name = "WHEN")]
         since: Option<Since>,
-        /// Write a page with charts to this file
-        #[arg(long, value_name = "FILE")]
+        /// Removed; says what took its place
+        #[arg(long, hide = true, value_name = "FILE")]
         html: Option<PathBuf>,
     },
     /// Everything on record about one call

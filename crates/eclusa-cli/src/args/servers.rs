@@ -147,18 +147,14 @@ pub(crate) struct AddArgs {
 
 /// What a server may ask of the client.
 pub(super) fn ask() -> impl TypedValueParser<Value = ServerPermission> {
-    PossibleValuesParser::new(["sampling", "roots"]).map(|word| match word.as_str() {
-        "sampling" => ServerPermission::Sampling,
-        _ => ServerPermission::Roots,
-    })
+    let some = [ServerPermission::Sampling, ServerPermission::Roots];
+    PossibleValuesParser::new(some.map(ServerPermission::as_str))
+        .try_map(|word| word.parse::<ServerPermission>())
 }
 
 pub(super) fn access() -> impl TypedValueParser<Value = WorkspaceAccess> {
-    PossibleValuesParser::new(["hidden", "read", "write"]).map(|word| match word.as_str() {
-        "hidden" => WorkspaceAccess::Hidden,
-        "write" => WorkspaceAccess::Write,
-        _ => WorkspaceAccess::Read,
-    })
+    PossibleValuesParser::new(WorkspaceAccess::ALL.map(WorkspaceAccess::as_str))
+        .try_map(|word| word.parse::<WorkspaceAccess>())
 }
 
 /// An agent that has servers of its own.

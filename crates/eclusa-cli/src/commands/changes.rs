@@ -1,13 +1,15 @@
 //! `eclusa changes`: what past calls changed in the workspace, or would have changed.
 
 use eclusa::{
-    Workspace, one_line,
+    Workspace,
+    audit::calls::CallRecord,
+    one_line,
     workspace::{Bounds, Diff, UndoEntry, UndoStatus},
 };
 use eclusa_store::Store;
 use serde_json::{Value, json};
 
-use super::{log_call::LogCall, undo::unknown};
+use super::{log_call, undo::unknown};
 
 mod apply;
 mod discarded;
@@ -91,7 +93,7 @@ impl Book {
         let headings = ["call", "time", "tool", "status", "paths"];
         let mut rows = vec![headings.map(str::to_owned).to_vec()];
         for entry in last {
-            let past = LogCall::find(&self.store, entry.call)?;
+            let past = log_call::find(&self.store, entry.call)?;
             let changes = self.workspace.changes(entry.call).map_err(Failure::failed)?;
             let paths: Vec<String> =
                 changes.iter().map(|it| it.path.to_string_lossy().into_owned()).collect();
@@ -116,8 +118,8 @@ impl Book {
             }
             rows.push(vec![
                 entry.call.to_string(),
-                screen.time_cell(Timestamp(past.at)),
-                sanitize(&past.tool),
+                screen.time_cell(Timestamp(past.at())),
+                sanitize(past.tool()),
                 status(entry),
                 one_line(&named),
             ]);
@@ -149,7 +151,7 @@ impl Book {
                 None => return self.show_discarded(call, patch, json, screen),
             },
         };
-        let past = LogCall::find(&self.store, entry.call)?;
+        let past = log_call::find(&self.store, entry.call)?;
         let changes = self.workspace.changes(entry.call).map_err(Failure::failed)?;
         let diff = Diff::of(&changes, &self.workspace, Bounds::default());
         if json {
@@ -165,9 +167,9 @@ impl Book {
         if patch {
             return print_patch(&diff, screen);
         }
-        let title = format!("call {}: {}, {}", entry.call, sanitize(&past.tool), status(entry));
+        let title = format!("call {}: {}, {}", entry.call, sanitize(past.tool()), status(entry));
         screen.styled(Style::Strong, &title)?;
-        let time = screen.time(Timestamp(past.at));
+        let time = screen.time(Timestamp(past.at()));
         screen.line(&format!("  {time}, {}", diff.summary()))?;
         let folded = match all {
             true => FoldedLines::default(),
@@ -251,7 +253,7 @@ pub(in crate::commands) fn status(entry: &UndoEntry) -> String {
 }
 
 /// A call that changed something, for programs. Fields that do not apply are absent.
-fn as_json(entry: &UndoEntry, past: &LogCall) -> Value {
+fn as_json(entry: &UndoEntry, past: &CallRecord) -> Value {
     let (word, by, why) = match &entry.status {
         UndoStatus::Committed => ("committed", None, None),
         UndoStatus::Undone { by } => ("rolled_back", Some(*by), None),
@@ -260,8 +262,8 @@ fn as_json(entry: &UndoEntry, past: &LogCall) -> Value {
     };
     let mut value = json!({
         "call": entry.call,
-        "at": past.at,
-        "tool": past.tool,
+        "at": past.at(),
+        "tool": past.tool(),
         "status": word,
     });
     let optional = [

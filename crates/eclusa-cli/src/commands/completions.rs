@@ -5,8 +5,8 @@ use std::io::Write;
 
 use clap::CommandFactory;
 use clap_complete::Shell;
+use eclusa::audit::calls::last_calls;
 
-use super::log;
 use crate::{
     args::{Args, Global, WordKind},
     context::AppContext,
@@ -53,8 +53,8 @@ fn tools(global: &Global) -> Result<Vec<String>, Failure> {
 }
 
 fn calls(global: &Global) -> Result<Vec<String>, Failure> {
-    let calls = log::all_calls(&Paths::find(global)?.log()?, None)?;
-    Ok(calls.iter().rev().take(MAX_CALLS).map(|it| it.number().to_string()).collect())
+    let calls = last_calls(&Paths::find(global)?.log()?, MAX_CALLS).map_err(Failure::failed)?;
+    Ok(calls.iter().rev().map(|it| it.number().to_string()).collect())
 }
 
 fn rules(global: &Global) -> Result<Vec<String>, Failure> {

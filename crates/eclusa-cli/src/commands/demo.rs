@@ -8,6 +8,8 @@ use std::{fs::File, io::Write, path::Path, sync::Arc};
 
 use eclusa::{
     FnReviewer, Gate, Origin, Review, Run, ToolCall, Workspace,
+    audit::calls,
+    settings::RequiredEnforcement,
     workspace::{Bounds, Diff},
 };
 use eclusa_chat::{
@@ -16,11 +18,12 @@ use eclusa_chat::{
 };
 use eclusa_config::{Config, Layer};
 use eclusa_models::{ScriptModel, TurnLimits};
+use eclusa_sandbox::Enforcement;
 use eclusa_store::Store;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::{call_record::CallRecord, log, log_call::LogCall, run::cancel_on_signal, undo::tool};
+use super::{call_record, log, run::cancel_on_signal, undo::tool};
 use crate::{
     archive::Archive,
     args::Global,
@@ -52,14 +55,19 @@ const READS: [&str; 3] = ["read", "grep", "glob"];
 
 pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
     let scratch = tempfile::tempdir()?;
-    let ctx = furnished(global, scratch.path())?;
+    let mut ctx = furnished(global, scratch.path())?;
+    let missing = not_in_force(&mut ctx)?;
     let store = ctx.store()?;
     let terminal = Terminal::new(false, None);
     let gate = ctx.gate_with(&store, terminal, vec![Arc::new(at_most_three())])?;
     gate.setup().registry.register(helper(&ctx)?).map_err(Failure::failed)?;
     cancel_on_signal(gate.run().cancel.clone());
     let workspace = ctx.workspace()?;
-    let mut stage = DemoStage { store: &store, workspace: &workspace, screen: Screen::stdout() };
+    let (screen, whole) = (Screen::stdout(), missing.is_none());
+    let mut stage = DemoStage { store: &store, workspace: &workspace, screen, whole };
+    if let Some(missing) = missing {
+        stage.say(&missing)?;
+    }
     stage.say("A model is asked to work. Each of its calls passes the gate; what follows it is its record.")?;
     if !stage.talk(&ctx, &gate, CONVERSATION, "put the boats in order").await? {
         return Ok(Exit::Aborted);
@@ -69,7 +77,6 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
     )?;
     let dry = gate.for_run(Run { dry_run: true, ..gate.run().clone() });
     stage.talk(&ctx, &dry, DRY_RUN, "and what if?").await?;
-    stage.say("And the latest change is undone: `eclusa undo`, which is a call of its own.")?;
     let durability = ctx.config.commit_durability;
     let back = ctx.gate_to_take_back(
         &store,
@@ -79,6 +86,27 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
     stage.take_back(&back).await?;
     stage.end()?;
     Ok(Exit::Done)
+}
+
+/// What of a sandbox is not in force on this machine, in one line. The demo then runs with what is there:
+/// its workspace is nobody's.
+fn not_in_force(ctx: &mut AppContext) -> Result<Option<String>, Failure> {
+    let line = match ctx.sandboxes(&[])?.capabilities().enforcement() {
+        Enforcement::Full => return Ok(None),
+        Enforcement::Partial(missing) => {
+            let missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
+            let missing = missing.join(", ");
+            format!(
+                "Not in force here: {missing}. A command that may write is asked about before it runs."
+            )
+        }
+        Enforcement::None => {
+            "Not in force here: every part of a sandbox. No command runs; `eclusa doctor` says why."
+                .to_owned()
+        }
+    };
+    ctx.config.commands.least = RequiredEnforcement::Partial;
+    Ok(Some(line))
 }
 
 /// Somebody whom the model can give work to, and who only reads.
@@ -128,11 +156,19 @@ fn at_most_three() -> FnReviewer {
     })
 }
 
+/// What the model says, whatever it is told.
+fn without_expectations(script: &str) -> String {
+    let kept = script.lines().filter(|it| !it.starts_with("## expects"));
+    kept.map(|it| format!("{it}\n")).collect()
+}
+
 /// Where the conversation takes place and is told.
 struct DemoStage<'a> {
     store: &'a Store,
     workspace: &'a Workspace,
     screen: Screen,
+    /// Whether everything is in force, so that the model is told what its script expects.
+    whole: bool,
 }
 
 impl DemoStage<'_> {
@@ -149,7 +185,11 @@ impl DemoStage<'_> {
         script: &str,
         words: &str,
     ) -> Result<bool, Failure> {
-        let model = ScriptModel::new("demo", script).map_err(Failure::failed)?;
+        let script = match self.whole {
+            true => script.to_owned(),
+            false => without_expectations(script),
+        };
+        let model = ScriptModel::new("demo", &script).map_err(Failure::failed)?;
         let setup = ConversationSetup {
             gate: gate.clone(),
             model: Arc::new(model),
@@ -216,6 +256,7 @@ impl DemoStage<'_> {
     async fn take_back(&mut self, gate: &Gate) -> Result<(), Failure> {
         let entries = self.workspace.entries().map_err(Failure::failed)?;
         let Some(last) = entries.last() else { return Ok(()) };
+        self.say("And the latest change is undone: `eclusa undo`, which is a call of its own.")?;
         let args = json!({"calls": [last.call]});
         self.call("", "undo", &args)?;
         let reply = gate.pass(ToolCall::new("undo", "undo", args).from(Origin::Person)).await;
@@ -225,8 +266,8 @@ impl DemoStage<'_> {
     /// What the record says of the call, and what the model gets.
     fn report(&mut self, indent: &str, call: &CallOutcome) -> Result<(), Failure> {
         if let Some(number) = call.number {
-            let records = LogCall::records(self.store, number)?;
-            for line in CallRecord::gather(&records).iter().flat_map(CallRecord::story) {
+            let found = calls::call_with(self.store, number).map_err(Failure::failed)?;
+            for line in found.iter().flat_map(call_record::story) {
                 self.screen.styled(Style::Faint, &format!("    {indent}{line}"))?;
             }
         }

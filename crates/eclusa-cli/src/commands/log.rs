@@ -2,11 +2,14 @@
 
 use std::{io::Write, time::Duration};
 
-use eclusa::Record;
+use eclusa::{
+    Record,
+    audit::calls::{self, CallRecord},
+};
 use eclusa_store::Store;
 use serde_json::Value;
 
-use super::{call_record::CallRecord, log_call::LogCall};
+use super::call_record;
 use crate::{
     args::{LogCommand, LogList},
     failure::{Exit, Failure},
@@ -19,7 +22,6 @@ mod filter;
 mod stats;
 mod verify;
 
-pub(super) use filter::all_calls;
 pub(super) use verify::said;
 
 /// How many records are read at a time.
@@ -38,9 +40,8 @@ pub(super) async fn run(
     let mut screen = Screen::stdout();
     match what.unwrap_or(LogCommand::List(wanted)) {
         LogCommand::List(wanted) => list(&store, &wanted, json, &mut screen)?,
-        LogCommand::Stats { since, html } => {
-            stats::run(&store, since, html.as_deref(), json, &mut screen)?;
-        }
+        LogCommand::Stats { html: Some(_), .. } => return Err(stats::no_page()),
+        LogCommand::Stats { since, html: None } => stats::run(&store, since, json, &mut screen)?,
         LogCommand::Show { call } => show(&store, &call, json, &mut screen)?,
         LogCommand::Tail { count, follow } => {
             let shown = if json { record_json } else { record_line };
@@ -59,7 +60,7 @@ pub(super) async fn run(
 fn list(store: &Store, wanted: &LogList, json: bool, screen: &mut Screen) -> Result<(), Failure> {
     let calls = match wanted.is_filtered() {
         true => filter::calls(store, wanted)?,
-        false => last_calls(store, wanted.count)?,
+        false => calls::last_calls(store, wanted.count).map_err(Failure::failed)?,
     };
     if json {
         return Ok(calls.iter().try_for_each(|it| screen.json(&it.as_json()))?);
@@ -67,24 +68,9 @@ fn list(store: &Store, wanted: &LogList, json: bool, screen: &mut Screen) -> Res
     if calls.is_empty() && wanted.is_filtered() {
         return Ok(screen.line("no call matches")?);
     }
-    let mut rows = vec![CallRecord::headings(screen)];
-    rows.extend(calls.iter().map(|it| it.row(screen)));
+    let mut rows = vec![call_record::headings(screen)];
+    rows.extend(calls.iter().map(|it| call_record::row(it, screen)));
     Ok(screen.headed_table(&rows)?)
-}
-
-/// The last calls, oldest first. A call has one or two records, and others may stand between.
-fn last_calls(store: &Store, count: usize) -> Result<Vec<CallRecord>, Failure> {
-    let mut window = count.saturating_mul(3).max(50);
-    loop {
-        let records = store.last(window).map_err(Failure::failed)?;
-        let all = records.len() < window;
-        let mut calls = CallRecord::gather(&records);
-        if all || calls.len() >= count {
-            let surplus = calls.len().saturating_sub(count);
-            return Ok(calls.split_off(surplus));
-        }
-        window = window.saturating_mul(4);
-    }
 }
 
 fn show(store: &Store, call: &str, json: bool, screen: &mut Screen) -> Result<(), Failure> {
@@ -100,8 +86,8 @@ fn show(store: &Store, call: &str, json: bool, screen: &mut Screen) -> Result<()
                 if number > 0 {
                     screen.line("")?;
                 }
-                screen.styled(Style::Strong, &call.title())?;
-                screen.details(&call.details())?;
+                screen.styled(Style::Strong, &call_record::title(call))?;
+                screen.details(&call_record::details(call))?;
             }
         }
     }
@@ -111,12 +97,12 @@ fn show(store: &Store, call: &str, json: bool, screen: &mut Screen) -> Result<()
 /// By number, or by the model's id.
 fn find(store: &Store, call: &str) -> Result<Vec<CallRecord>, Failure> {
     if let Ok(number) = call.parse::<u64>() {
-        let records = LogCall::records(store, number)?;
-        if !records.is_empty() {
-            return Ok(CallRecord::gather(&records));
+        let found = calls::call_with(store, number).map_err(Failure::failed)?;
+        if let Some(found) = found {
+            return Ok(vec![found]);
         }
     }
-    Ok(CallRecord::gather(&store.find_call(call).map_err(Failure::failed)?))
+    Ok(CallRecord::gather(store.find_call(call).map_err(Failure::failed)?))
 }
 
 /// A record in one line for people: its number, when, what, and how it came out.

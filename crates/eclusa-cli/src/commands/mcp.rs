@@ -116,14 +116,13 @@ pub(super) fn open(
         Some(wrap) => vec![wrap::wrapped(wrap)?],
         None => ctx.config.servers.clone(),
     };
-    match plain {
-        true => setup.registry.clear(),
-        false => {
-            let files = Files::open(&ctx.paths.workspace, ctx.config.blocked.clone());
-            let files = files.map_err(Failure::failed)?;
-            let configured = |name: &str| ctx.config.tools.iter().any(|it| it.name == name);
-            examples::unlist(&setup.registry, files, configured).map_err(Failure::usage)?;
-        }
+    if plain {
+        setup.registry.clear();
+    } else if ctx.example_tools {
+        let files = Files::open(&ctx.paths.workspace, ctx.config.blocked.clone());
+        let files = files.map_err(Failure::failed)?;
+        let configured = |name: &str| ctx.config.tools.iter().any(|it| it.name == name);
+        examples::unlist(&setup.registry, files, configured).map_err(Failure::usage)?;
     }
     for server in servers.iter().filter(|_| installed) {
         // An error means that hooks ask about its calls too.

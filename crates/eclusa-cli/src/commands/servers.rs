@@ -9,7 +9,7 @@ use crate::{
     context::AppContext,
     failure::{Exit, Failure},
     screen::{Screen, sanitize},
-    servers::{self, config_edit::word},
+    servers,
 };
 
 mod add;
@@ -121,7 +121,7 @@ fn reached(server: &ServerSettings) -> String {
 fn notes(server: &ServerSettings) -> String {
     let mut notes = Vec::new();
     if matches!(server.reach, Endpoint::Command(_)) {
-        notes.push(format!("workspace: {}", word(server.workspace)));
+        notes.push(format!("workspace: {}", server.workspace));
         if !server.sandbox {
             notes.push("NOT HELD".to_owned());
         }
@@ -147,7 +147,7 @@ fn settings(server: &ServerSettings) -> Value {
         "headers": headers,
         "env": server.env,
         "hosts": server.hosts,
-        "workspace": word(server.workspace),
+        "workspace": server.workspace.as_str(),
         "sandbox": server.sandbox,
         "trusted": server.trusted,
         "origin": server.origin,

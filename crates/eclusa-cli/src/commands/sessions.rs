@@ -1,6 +1,13 @@
 //! `eclusa sessions`: conversations that were kept: list, show, search, copy, hand over, remove.
 
-use eclusa::{Spool as _, audit::Log as _, workspace::UndoStatus};
+use eclusa::{
+    Spool as _,
+    audit::{
+        Log as _,
+        calls::{self, CallRecord},
+    },
+    workspace::UndoStatus,
+};
 use eclusa_chat::{
     ConversationHead, ItemBody, TranscriptItem, TranscriptStore, fork,
     transcript::{html, markdown},
@@ -9,7 +16,7 @@ use eclusa_models::money;
 use eclusa_store::Store;
 use serde_json::{Value, json};
 
-use super::{ask::unopened, log_call::LogCall, undo};
+use super::{ask::unopened, undo};
 use crate::{
     archive::Archive,
     args::{ExportFormat, SessionsCommand, UndoArgs},
@@ -290,14 +297,14 @@ async fn checked(
             continue;
         };
         let Some(number) = answer.number else { continue };
-        let records = LogCall::records(&archive.store, number)?;
-        let digest = records.iter().rev().find_map(|it| {
-            let body: Value = serde_json::from_str(&it.body).ok()?;
-            Some(body.pointer("/output/sha256")?.as_str()?.to_owned())
-        });
-        let whole = match answer.truncated {
-            true => whole_output(archive, &records).await,
-            false => Some(answer.output.clone()),
+        let call = calls::call_with(&archive.store, number).map_err(Failure::failed)?;
+        let digest = call.as_ref().and_then(CallRecord::output_sha256);
+        // An output that was cut is kept whole elsewhere.
+        let kept = call.as_ref().and_then(CallRecord::output_spool).filter(|_| answer.truncated);
+        let whole = match kept {
+            Some(reference) => archive.store.read(reference, 0..usize::MAX).await.ok(),
+            None if answer.truncated => None,
+            None => Some(answer.output.clone()),
         };
         match (digest, whole) {
             (Some(digest), Some(whole)) => {
@@ -316,13 +323,4 @@ async fn checked(
     }
     screen.flush()?;
     Ok(if other.is_empty() { Exit::Done } else { Exit::Failed })
-}
-
-/// An output that was cut, from where it is kept whole.
-async fn whole_output(archive: &Archive, records: &[eclusa::Record]) -> Option<String> {
-    let reference = records.iter().rev().find_map(|it| {
-        let body: Value = serde_json::from_str(&it.body).ok()?;
-        Some(body.pointer("/output/spool")?.as_str()?.to_owned())
-    })?;
-    archive.store.read(&reference, 0..usize::MAX).await.ok()
 }

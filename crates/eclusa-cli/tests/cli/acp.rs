@@ -169,6 +169,7 @@ fn permissions_are_judged_and_people_asked_in_the_editor() {
 
 #[test]
 fn files_and_terminals_of_the_editor_pass_the_gate() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::with(
         "[[rules]]\ndecision = \"allow\"\ntool = [\"write\", \"undo\"]\npath = \"**\"\n\n\
          [[rules]]\ndecision = \"allow\"\ncommand = \"printenv\"\n",

@@ -137,6 +137,7 @@ fn on_machine(world: &World, args: &[&str]) -> Ran {
 /// A machine's files are given back as well; what a project switches off stays on.
 #[test]
 fn a_machine_is_connected_once_and_given_back_byte_for_byte() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     for directory in ["etc/codex", "etc/gemini-cli", "etc/windsurf", "workspace/.claude"] {
         fs::create_dir_all(world.path(directory)).unwrap();

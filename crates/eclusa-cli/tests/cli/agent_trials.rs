@@ -60,6 +60,7 @@ fn status(world: &World, args: &[&str]) -> Ran {
 
 #[test]
 fn an_agent_that_obeys_is_proven_until_something_changes() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     std::fs::create_dir(world.path("home/.claude")).unwrap();
     let mine = "{\"env\": {\"ANTHROPIC_API_KEY\": \"mine\"}, \"model\": \"opus\"}";
@@ -80,6 +81,7 @@ fn an_agent_that_obeys_is_proven_until_something_changes() {
 
 #[test]
 fn an_agent_that_does_not_obey_is_not_proven() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let ran = prove(&world, "all");
     assert_eq!(ran.code, 1, "nothing is installed: {ran:?}");

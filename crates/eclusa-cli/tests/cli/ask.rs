@@ -196,6 +196,7 @@ fn s1_53_s1_55_the_model_is_told_the_words_of_its_persona() {
 
 #[test]
 fn an_old_output_is_had_again_by_the_reference_that_the_model_is_shown() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let script = format!(
         "## says\nI count.\n{}## says\nCounted.\n",

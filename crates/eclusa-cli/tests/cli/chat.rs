@@ -193,6 +193,7 @@ fn the_terminal_is_as_it_was_whatever_way_the_chat_ends() {
 
 #[test]
 fn plain_lines_where_there_is_no_screen() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let text = format!(
         "## says\nI look.\n{}## says\nNothing there.\n## expects /usr/bin/ls is a file\n\
@@ -280,6 +281,7 @@ fn files_and_commands_of_the_person_pass_the_gate_and_the_model_is_told() {
 
 #[test]
 fn rewind_takes_back_words_and_what_shell_commands_did() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let text = format!(
         "## says\nI begin.\n{}## says\nBegun.\n## says\nI go on.\n{}## says\nGone on.\n",

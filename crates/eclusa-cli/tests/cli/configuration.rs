@@ -161,6 +161,7 @@ fn colours_are_for_terminals_only() {
 /// is started where another `/etc` is mounted. Nothing of a person's loosens it.
 #[test]
 fn what_the_administrator_wrote_is_on_top() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::with(
         "[[rules]]\ndecision = \"allow\"\ntool = \"time\"\n\n\
          [[rules]]\ndecision = \"allow\"\ncommand = \"git push\"\n",

@@ -27,6 +27,7 @@ fn ask(world: &World, code: i32, args: &[&str]) -> Value {
 
 #[test]
 fn what_commands_left_in_tmp_ends_with_the_session() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let text = format!(
         "## says\nI keep it.\n{}{}## expects kept\n## says\nKept.\n",

@@ -1,10 +1,16 @@
 //! `eclusa demo`: the transcript that a new person sees first.
 
-use crate::{prompt::Person, world::World};
+use eclusa_sandbox::test_support;
+
+use crate::{
+    prompt::Person,
+    world::{Ran, World},
+};
 
 /// The page that shows it is what it prints, so that nobody meets another demo than they read of.
 #[test]
 fn the_demo_shows_every_gate_and_the_readme_shows_the_demo() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::with("mode = \"yolo\" # the demo does not care\n");
     let ran = world.eclusa(&["demo"]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
@@ -35,6 +41,7 @@ fn the_demo_shows_every_gate_and_the_readme_shows_the_demo() {
 
 #[test]
 fn the_demo_asks_on_a_terminal() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let mut person = Person::runs(&world, &["demo"]);
     person.sees("+ upper: open");
@@ -43,6 +50,42 @@ fn the_demo_asks_on_a_terminal() {
     assert_eq!(code, 0, "{seen}");
     assert!(seen.contains("applied: gates.txt") && seen.contains("undone: call"), "{seen}");
     assert!(seen.contains("the chain is intact"), "{seen}");
+}
+
+/// What the demo says where something is taken from the machine.
+fn without(take: fn() -> std::io::Result<()>) -> Ran {
+    // What is taken from a thread is taken from what it starts.
+    let started = std::thread::spawn(move || {
+        take().unwrap();
+        World::new().eclusa(&["demo"])
+    });
+    let ran = started.join().unwrap();
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+    assert!(ran.out.contains("denied by policy: `rm -rf ~ /`"), "{}", ran.out);
+    assert!(ran.out.contains("the chain is intact"), "{}", ran.out);
+    assert!(!ran.out.contains("correct-horse"), "{}", ran.out);
+    ran
+}
+
+/// The lines about what is not in force.
+fn not_in_force(ran: &Ran) -> Vec<&str> {
+    ran.out.lines().filter(|it| it.starts_with("Not in force here")).collect()
+}
+
+#[test]
+fn in_a_container_the_demo_runs_with_what_is_there_and_says_what_is_not() {
+    let ran = without(test_support::container);
+    let missing = "Not in force here: an overlay that stages changes, namespaces, a /proc of its own. \
+                   A command that may write is asked about before it runs.";
+    assert_eq!(not_in_force(&ran), [missing]);
+    // What only reads runs all the same, and nothing was changed that could be undone.
+    assert!(ran.out.contains("5 total") && ran.out.contains("[redacted:"), "{}", ran.out);
+    assert!(!ran.out.contains("undone"), "{}", ran.out);
+    let ran = without(|| test_support::landlock().and_then(|()| test_support::container()));
+    let nothing =
+        "Not in force here: every part of a sandbox. No command runs; `eclusa doctor` says why.";
+    assert_eq!(not_in_force(&ran), [nothing]);
+    assert!(!ran.out.contains("5 total"), "{}", ran.out);
 }
 
 /// The demo's tools are in the demo and nowhere else.

@@ -4,6 +4,7 @@ use crate::world::World;
 
 #[test]
 fn it_says_that_everything_holds_where_it_does() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::with("[commands]\nprocesses = 100");
     let ran = world.eclusa(&["doctor"]);
     assert_eq!(ran.code, 0, "this kernel has all of it: {ran:?}");
@@ -54,6 +55,7 @@ fn it_says_what_policy_lint_finds() {
 /// A mistake in a file keeps nobody from looking or from undoing; it does keep calls from passing.
 #[test]
 fn a_broken_configuration_is_told_and_what_looks_or_undoes_works_all_the_same() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     world.write("workspace/a.txt", "one\n");
     assert_eq!(world.eclusa(&["exec", "--apply", "--", "echo two > a.txt"]).code, 0);

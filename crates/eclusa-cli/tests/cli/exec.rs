@@ -15,6 +15,7 @@ pub(crate) fn layers(world: &World) -> usize {
 
 #[test]
 fn bash_runs_in_a_sandbox_and_the_record_says_what_held_it() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let ran = world.eclusa(&["run", "bash", r#"{"command": "echo out; echo err >&2; pwd"}"#]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
@@ -30,6 +31,7 @@ fn bash_runs_in_a_sandbox_and_the_record_says_what_held_it() {
 /// What is hidden from a command is beside the configuration and in the state, however they are named.
 #[test]
 fn a_configuration_and_a_state_may_be_named_from_here() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     world.write("workspace/own.toml", "mode = \"yolo\"\n");
     world.write("own.toml", "mode = \"yolo\"\n");
@@ -69,6 +71,7 @@ fn without_a_terminal_changes_are_discarded() {
 
 #[test]
 fn exec_ends_as_its_command_did() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let table: [(&[&str], i32, &str); 5] = [
         (&["exec", "--", "true"], 0, ""),
@@ -93,6 +96,7 @@ fn exec_ends_as_its_command_did() {
 
 #[test]
 fn exec_commits_and_undo_takes_it_back() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     world.write("workspace/old", "one\n");
     let ran = world.eclusa(&["exec", "--apply", "--", "echo two >> old; mkdir d; echo n > d/new"]);
@@ -112,6 +116,7 @@ fn exec_commits_and_undo_takes_it_back() {
 /// In every mode: what a person wants discarded is shown, and none of it is real.
 #[test]
 fn exec_discards_whatever_the_rules_allow() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     for mode in ["confirm-all", "confirm-sensitive", "auto-approve", "yolo"] {
         let ran = world.eclusa(&["--mode", mode, "exec", "--discard", "--", "echo x > a; exit 5"]);
@@ -150,6 +155,7 @@ fn exec_obeys_the_rules() {
 /// Whoever typed it wants it to run where nothing is real; what cannot be staged is asked about.
 #[test]
 fn exec_asks_before_it_runs_only_where_nothing_can_be_staged() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let ran = world.eclusa(&["exec", "--apply", "--", "cat /etc/hostname > a; cat ~/none; true"]);
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -170,6 +176,7 @@ fn exec_asks_before_it_runs_only_where_nothing_can_be_staged() {
 
 #[test]
 fn hosts_that_cannot_be_read_are_told() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let ran = world.eclusa(&["exec", "--allow-net", "http://a/b", "--", "true"]);
     assert_eq!(ran.code, 2, "{ran:?}");
@@ -186,6 +193,7 @@ fn hosts_that_cannot_be_read_are_told() {
 
 #[test]
 fn secrets_the_log_and_what_is_kept_for_undo_are_not_seen() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     std::fs::create_dir(world.path("home/.ssh")).unwrap();
     world.write("home/.ssh/id_ed25519", "secret-key");
@@ -209,6 +217,7 @@ fn secrets_the_log_and_what_is_kept_for_undo_are_not_seen() {
 
 #[test]
 fn a_person_sees_the_changes_and_decides() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let mut person = Person::runs(&world, &["exec", "--", "echo shown; echo x > a; exit 4"]);
     person.sees("shown");
@@ -231,6 +240,7 @@ fn a_person_sees_the_changes_and_decides() {
 
 #[test]
 fn an_interrupted_command_ends_with_everything_it_started() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let long = mark("4321.5");
     let script = format!("echo x > a; (setsid sleep {long} &); echo begun; sleep {long}");

@@ -119,6 +119,7 @@ fn guard(world: &World, model: SocketAddr, options: &[&str], agent: &[&str]) -> 
 
 #[test]
 fn a_guarded_agent_has_its_model_and_neither_key_nor_secrets_nor_the_network() {
+    eclusa_testing::needs!(Namespaces);
     let (address, told) = model();
     let world = world(address);
     let ran = guard(&world, address, &["--apply"], &["claude", "-p", "go"]);
@@ -256,6 +257,7 @@ reason = "not this one"
 
 #[test]
 fn a_live_agent_writes_nothing_itself_and_its_calls_run_in_sandboxes_of_their_own() {
+    eclusa_testing::needs!(Namespaces);
     let (address, _told) = model();
     let world = with_agent(World::with(RULES), LIVE_AGENT);
     let ran = guard(&world, address, &["--live"], &["claude", "-p", "go"]);
@@ -287,6 +289,7 @@ fn a_live_agent_writes_nothing_itself_and_its_calls_run_in_sandboxes_of_their_ow
 
 #[test]
 fn an_agent_on_a_terminal_has_one_of_its_own_and_the_person_is_asked_beside_it() {
+    eclusa_testing::needs!(Namespaces);
     let (address, _told) = model();
     let world = with_agent(World::with(RULES), LIVE_AGENT);
     let mut person = Person::sized(command(&world, address, &[], &["claude"]), 100, 30);

@@ -128,6 +128,7 @@ fn what_only_looks_is_allowed() {
 
 #[test]
 fn a_command_runs_once_in_our_sandbox_and_can_be_undone() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::with("[[rules]]\ndecision = \"allow\"\ncommand = \"touch\"\n");
     let call =
         before(&world, "Bash", json!({"command": "touch 'it is' new.txt", "description": "w"}));
@@ -322,6 +323,7 @@ fn an_agents_own_denials_are_never_blinded_by_rewriting() {
 
 #[test]
 fn every_agent_is_answered_in_its_own_language() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::with(ALLOW_ECHO);
     let cwd = world.path("workspace");
     let codex = |command: &str| {

@@ -31,6 +31,7 @@ fn start(world: &World, args: &[&str]) -> Child {
 
 #[test]
 fn killed_while_a_command_runs() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let long = mark("8642.5");
     let script = format!("echo half > a; (setsid sleep {long} &) ; sleep {long}");
@@ -49,6 +50,7 @@ fn killed_while_a_command_runs() {
 /// All files are as before, or all are as after; which of them depends on the moment.
 #[test]
 fn killed_while_it_commits() {
+    eclusa_testing::needs!(Namespaces);
     const FILES: usize = 400;
     for _ in 0..4 {
         let world = World::new();

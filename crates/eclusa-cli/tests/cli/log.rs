@@ -80,6 +80,7 @@ fn a_call_is_found_by_its_number_and_by_the_models_id() {
 /// replies, in every list, for `undo`, `redo`, `changes`, `log show` and `--since`.
 #[test]
 fn calls_are_numbered_without_gaps_and_one_number_holds_everywhere() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let exec = |text: &str| world.eclusa(&["exec", "--apply", "--", text]);
     for number in 1..=3 {

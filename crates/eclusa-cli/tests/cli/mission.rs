@@ -15,6 +15,7 @@ fn decision(world: &World, mode: &str, command: &str) -> String {
 /// in the sandbox, and nothing of it is applied before somebody says yes.
 #[test]
 fn c31_s1_25_s2_9_c4_bash_asks_first_in_confirm_all_and_is_staged_otherwise() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     for command in ["ls", "echo x > a.txt", "git status"] {
         assert_eq!(decision(&world, "confirm-all", command), "ask", "{command}");
@@ -49,6 +50,7 @@ fn s4_42_c32_the_prompt_names_its_letters() {
 
 #[test]
 fn s1_15_s1_16_commands_are_allowed_and_blocked_by_rules() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::with(
         "[[rules]]\ndecision = \"allow\"\ncommand = [\"git push origin\", \"make deploy\"]\n\
          [[rules]]\ndecision = \"deny\"\ncommand = [\"git push --force\", \"terraform\"]\n",
@@ -70,6 +72,7 @@ fn s1_15_s1_16_commands_are_allowed_and_blocked_by_rules() {
 /// be read.
 #[test]
 fn s1_22_s1_32_c16_e10_output_of_bash_is_cut_at_the_limit_and_kept_whole() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::with("[limits]\noutput = \"2KB\"\n");
     let run = |bytes: usize| {
         let command = format!("head -c {bytes} /dev/zero | tr '\\0' x");
@@ -116,6 +119,7 @@ fn s1_24_all_eight_defaults_of_the_seed_hold() {
 
 #[test]
 fn s2_11_bash_takes_a_timeout_up_to_ten_minutes() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let check = |timeout: u64| {
         let args = json!({"command": "ls", "timeout": timeout}).to_string();
@@ -155,6 +159,7 @@ fn s4_55_writing_says_which_file_and_how_much() {
 /// The lists of the fact S: what must be denied, asked about, and let through without alarm.
 #[test]
 fn s_the_lists_of_the_shell_policy_hold() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let deny = [
         "rm -rf /",

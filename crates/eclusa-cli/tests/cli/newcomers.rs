@@ -22,6 +22,7 @@ fn git(world: &World, args: &[&str]) -> String {
 /// A2.2: what `exec` says can be undone can be, also where git wrote its own files.
 #[test]
 fn a2_2_what_git_did_is_undone() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     world.write("workspace/a.txt", "one\n");
     git(&world, &["init", "-q", "-b", "main"]);
@@ -72,6 +73,7 @@ fn a2_5_a2_6_check_names_what_would_change_the_outcome() {
 /// A3.3: hours are a time, and what timed out says the time that was given, and the flag.
 #[test]
 fn a3_3_times_are_told_as_they_were_given() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     assert_eq!(world.eclusa(&["exec", "--timeout", "2h", "--", "true"]).code, 0);
     let ran = world.eclusa(&["exec", "--timeout", "1s", "--", "echo begun; sleep 300"]);

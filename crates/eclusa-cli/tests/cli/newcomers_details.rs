@@ -56,6 +56,7 @@ for path in ("/page", "/on"):
 /// not even in the boldest mode and with both hosts open.
 #[test]
 fn a5_nobody_is_sent_on_to_a_metadata_service() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::with(
         "[commands]\nhosts = [\"93.184.216.34:80\", \"169.254.169.254:80\"]\n\
          [[rules]]\ndecision = \"allow\"\ndomain = \"*\"\ntainted = true\n",
@@ -80,6 +81,7 @@ fn a5_nobody_is_sent_on_to_a_metadata_service() {
 /// A2.1: what is written below the home fails, and says so: no push that never arrived.
 #[test]
 fn a2_1_nothing_below_the_home_vanishes_silently() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     world.write("home/.gitconfig", "[user]\n\tname = Ana\n\temail = ana@example.org\n");
     #[expect(clippy::disallowed_methods, reason = "the test prepares repositories")]
@@ -131,6 +133,7 @@ fn a4_6_a_waiting_question_offers_the_answers_that_exist_there() {
 /// take are not listed in it.
 #[test]
 fn a4_6_after_ctrl_c_comes_a_new_line_and_only_answers_that_count_are_offered() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let mut person = Person::runs(&world, &["exec", "--", "echo x > a.txt"]);
     person.sees("Apply these changes? [");
@@ -148,6 +151,7 @@ fn a4_6_after_ctrl_c_comes_a_new_line_and_only_answers_that_count_are_offered() 
 /// A4.6: counted things are one or many; command output that draws over its lines can be read.
 #[test]
 fn a4_6_counts_and_carriage_returns_read_well() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::with(
         "[[rules]]\ndecision = \"deny\"\ncommand = \"git push\"\nmatch = [{ runs = \"git push origin\" }]\n",
     );
@@ -250,6 +254,7 @@ fn a5_trust_shows_what_it_opens_and_a_changed_file_is_called_changed() {
 /// away, and nothing to list is said.
 #[test]
 fn a5_silence_is_explained_and_lists_have_a_length() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let ran = world.eclusa(&["run", "bash", &bash("curl -s http://192.0.2.8/")]);
     let told = flowing(&format!("{}{}", ran.out, ran.err));
@@ -285,6 +290,7 @@ fn a_reviewers_change_that_does_not_fit_is_told_with_its_name() {
 /// Section 3: the eight wishes, each as people wrote it down.
 #[test]
 fn eight_wishes_come_true() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::with(
         r#"
 [commands]

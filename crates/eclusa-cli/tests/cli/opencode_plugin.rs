@@ -48,6 +48,7 @@ fn play(world: &World, program: &Path, prepare: &str) -> [String; 2] {
 
 #[test]
 fn whatever_becomes_of_the_program_or_the_disk_a_call_is_refused_and_an_output_withheld() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     world.write("workspace/a.txt", "one\n");
     assert_eq!(world.eclusa(&["install", "opencode"]).code, 0);

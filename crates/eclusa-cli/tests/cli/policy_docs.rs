@@ -11,6 +11,7 @@ use crate::world::World;
 
 #[test]
 fn every_example_of_the_tutorial_comes_out_as_it_is_written() {
+    eclusa_testing::needs!(Namespaces);
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/policy.md");
     let text = fs::read_to_string(&file).unwrap();
     let world = World::new();

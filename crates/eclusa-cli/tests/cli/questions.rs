@@ -13,6 +13,7 @@ const THREE: &str = "for it in a b c; do echo $it > $it.txt; done; echo done";
 
 #[test]
 fn p_picks_files_and_the_model_is_told_which_were_discarded() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     world.write("workspace/b.txt", "old\n");
     let args = json!({"command": THREE}).to_string();
@@ -51,6 +52,7 @@ fn p_picks_files_and_the_model_is_told_which_were_discarded() {
 
 #[test]
 fn picking_nothing_is_a_no_picking_all_is_a_yes_and_q_goes_back() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let run = ["exec", "--", "echo a > a.txt; echo b > b.txt"];
     let mut person = Person::runs(&world, &run);
@@ -78,6 +80,7 @@ fn picking_nothing_is_a_no_picking_all_is_a_yes_and_q_goes_back() {
 
 #[test]
 fn ctrl_c_at_a_question_applies_nothing_and_says_so() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let mut person = Person::runs(&world, &["exec", "--", "echo ran; echo x > a.txt"]);
     person.sees("Apply these changes? [");
@@ -91,6 +94,7 @@ fn ctrl_c_at_a_question_applies_nothing_and_says_so() {
 
 #[test]
 fn a_terminal_that_goes_away_at_a_question_applies_nothing_and_that_is_on_record() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let mut person = Person::runs(&world, &["exec", "--", "echo ran; echo x > a.txt"]);
     person.sees("Apply these changes? [");
@@ -108,6 +112,7 @@ fn a_terminal_that_goes_away_at_a_question_applies_nothing_and_that_is_on_record
 
 #[test]
 fn what_takes_long_says_what_is_waited_for_and_leaves_no_trace() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let args = json!({"command": "sleep 2.5; echo ended"}).to_string();
     let mut person = Person::runs(&world, &["run", "bash", &args]);
@@ -120,6 +125,7 @@ fn what_takes_long_says_what_is_waited_for_and_leaves_no_trace() {
 
 #[test]
 fn u_what_cannot_be_undone_blocks_no_other_undo() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     for name in ["a", "b", "c"] {
         let command = format!("echo {name} > {name}.txt");

@@ -38,6 +38,7 @@ fn with_data() -> World {
 
 #[test]
 fn a1_2_what_a_rule_denies_to_read_is_hidden_from_commands() {
+    eclusa_testing::needs!(Namespaces);
     let world = with_data();
     for command in [
         "cat d*/*.csv",
@@ -80,6 +81,7 @@ const FETCH: &str = "import sys, urllib.request\n\
 
 #[test]
 fn a1_1_domain_rules_hold_in_the_proxy() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::with(
         r#"
 mode = "yolo"
@@ -125,6 +127,7 @@ domain = "192.0.2.8"
 /// A rule about a command and a host allows exactly that, and opens it.
 #[test]
 fn a_rule_for_a_command_and_a_host_opens_the_host_for_that_command() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::with(
         "[[rules]]\ndecision = \"allow\"\ncommand = \"curl\"\ndomain = \"192.0.2.8\"\n",
     );
@@ -139,6 +142,7 @@ fn a_rule_for_a_command_and_a_host_opens_the_host_for_that_command() {
 
 #[test]
 fn a_yes_opens_the_hosts_that_the_question_names_and_no_others() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let command = bash("curl -sS http://192.0.2.8/ -o /dev/null");
     let mut person = Person::runs(&world, &["run", "bash", &command]);
@@ -154,6 +158,7 @@ fn a_yes_opens_the_hosts_that_the_question_names_and_no_others() {
 /// Hosts that nobody could know before are asked about when they were tried.
 #[test]
 fn hosts_that_an_approved_command_tried_are_asked_about_and_opened() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::with("[[rules]]\ndecision = \"ask\"\ncommand = \"python3\"\n");
     world.write("workspace/fetch.py", &format!("{FETCH}print('ran'); sys.exit(1)\n"));
     let command = bash("python3 fetch.py 192.0.2.8");
@@ -179,6 +184,7 @@ fn hosts_that_an_approved_command_tried_are_asked_about_and_opened() {
 /// and a person is asked about the host, even where the pipeline around it went well.
 #[test]
 fn what_only_fetches_is_tried_without_a_network_and_its_hosts_are_asked_about() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let command = bash("curl -sS http://192.0.2.8/ | cat");
     let ran = world.eclusa(&["run", "bash", &command]);
@@ -314,6 +320,7 @@ arg = { "/content" = { contains = "exec(" } }
 /// A rule about whole calls can be an exception to one about commands, and the other way round.
 #[test]
 fn exceptions_reach_across_kinds_of_conditions() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::with(
         r#"
 [[rules]]
@@ -370,6 +377,7 @@ fn a2_7_replaying_the_configuration_in_force_tells_no_difference() {
 /// needs the programs.
 #[test]
 fn what_needs_a_service_outside_says_so_and_names_the_grant() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     for command in ["docker compose up -d", "kubectl delete pod a"] {
         let ran = world.eclusa(&["run", "bash", &bash(command)]);

@@ -270,6 +270,7 @@ fn tools_are_listed_shown_and_found() {
 /// nothing is applied, in no mode. What could not wait is not tried.
 #[test]
 fn d_a_preview_shows_the_diff_and_the_verdict_and_applies_nothing() {
+    eclusa_testing::needs!(Namespaces);
     let config = "[tools.send]\ndescription = \"Sends.\"\ncommand = [\"touch\", \"sent\"]\n[[rules]]\n\
                   decision = \"allow\"\ntool = \"send\"\n[[rules]]\ndecision = \"deny\"\npath = \"/fixed/**\"\n";
     let world = World::with(config);

@@ -131,6 +131,7 @@ fn places_of_secrets_are_out_of_reach_where_the_workspace_contains_them() {
 /// Certificates, public keys and source code are read; a key is not, whatever it is called.
 #[test]
 fn public_material_is_read_and_a_refusal_names_file_and_pattern() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let names = ["node_modules/x/cacert.pem", "id_ed25519.pub", "src/credentials.py"];
     put(&world, "workspace", &names);
@@ -151,6 +152,7 @@ fn public_material_is_read_and_a_refusal_names_file_and_pattern() {
 /// holds a key, is.
 #[test]
 fn settings_that_git_tracks_are_judged_by_their_content() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     world.write("workspace/.gitignore", "local.tfvars\n");
     fs::create_dir_all(world.path("workspace/envs")).unwrap();

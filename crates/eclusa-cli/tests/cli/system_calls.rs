@@ -43,6 +43,7 @@ fn counted(world: &World, args: &[&str], input: &str) -> Option<u64> {
 
 #[test]
 fn no_start_makes_more_system_calls_than_its_budget() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let args = json!({"command": "git status"}).to_string();
     let line = json!({"name": "bash", "input": {"command": "git status"}}).to_string();

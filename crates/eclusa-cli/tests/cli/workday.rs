@@ -50,6 +50,7 @@ fn asks(world: &World, mode: &str, command: &str) -> Ran {
 
 #[test]
 fn what_git_ignores_is_made_changed_and_deleted_unasked_and_can_be_undone() {
+    eclusa_testing::needs!(Namespaces);
     let world = repository();
     passes(&world, "mkdir -p build && echo o > build/a.o && echo built", "built\n");
     assert_eq!(world.read("workspace/build/a.o"), "o\n");
@@ -68,6 +69,7 @@ fn what_git_ignores_is_made_changed_and_deleted_unasked_and_can_be_undone() {
 
 #[test]
 fn what_is_not_ignored_is_asked_about_with_its_output_and_nothing_uncommitted_is_lost() {
+    eclusa_testing::needs!(Namespaces);
     let world = repository();
     let ran = asks(&world, "confirm-sensitive", "echo x > new.txt; echo printed");
     assert_eq!(ran.out, "printed\n");
@@ -85,6 +87,7 @@ fn what_is_not_ignored_is_asked_about_with_its_output_and_nothing_uncommitted_is
 
 #[test]
 fn git_works_as_the_person_with_branches_unasked_and_settings_that_it_tracks() {
+    eclusa_testing::needs!(Namespaces);
     let world = repository();
     passes(&world, "git switch -q -c topic && git add -A && git branch --show-current", "topic\n");
     passes(&world, "git st; cat envs/prod.tfvars; git submodule update", "## topic\nsize = 3\n");
@@ -96,6 +99,7 @@ fn git_works_as_the_person_with_branches_unasked_and_settings_that_it_tracks() {
 
 #[test]
 fn doubts_that_cost_nothing_in_a_sandbox_are_no_questions() {
+    eclusa_testing::needs!(Namespaces);
     let world = repository();
     let sums = "PYTHONPATH=src python3 -c 'print(6)'; echo $(( $(cat n) + 1 ))";
     passes(&world, sums, "6\n5\n");

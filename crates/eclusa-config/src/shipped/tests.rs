@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn only_comments_and_examples_are_left_out_and_every_line_is_where_it_was() {
-    let (long, short) = (Config::DEFAULTS, SHIPPED);
+    let (long, short) = (DEFAULTS, SHIPPED);
     assert_eq!(long.lines().count(), short.lines().count());
     assert!(short.len() < long.len() / 2, "{} of {} bytes", short.len(), long.len());
     for (long, short) in long.lines().zip(short.lines()) {

@@ -50,7 +50,7 @@ const MOVED: [&str; 10] = [
 
 #[test]
 fn without_help_an_overlay_refuses() {
-    let world = World::new(mounters()[0], START);
+    let Some(world) = World::with_any(START) else { return };
     let script = "python3 -c 'import os; os.rename(\"d\", \"new\")' 2>/dev/null && exit 1; true";
     assert!(world.run(script).scan().is_empty());
 }
@@ -92,7 +92,7 @@ fn git_moves_a_directory() {
 
 #[test]
 fn modes_and_times_move_along() {
-    let world = World::new(mounters()[0], START);
+    let Some(world) = World::with_any(START) else { return };
     let (effects, _) = run(
         &world,
         "python3 -c 'import os; os.rename(\"d\", \"new\")'; test \"$(stat -c '%a %Y' new/e)\" = \"750 $(date -d 2001-01-01 +%s)\"",

@@ -6,6 +6,7 @@ use crate::world::{World, capabilities, is_root, run};
 
 #[test]
 fn this_machine_holds_everything() {
+    eclusa_testing::needs!(Namespaces);
     // S1.61, S1.62, S1.63
     let capabilities = capabilities();
     assert_eq!(capabilities.enforcement(), Enforcement::Full, "{:?}", capabilities.because());
@@ -19,6 +20,7 @@ fn this_machine_holds_everything() {
 
 #[test]
 fn e8_the_exit_code_and_the_output_are_kept() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let exit = run(&world.staged("echo out; echo err >&2; exit 3"));
     assert_eq!((exit.how, exit.output.text().as_str()), (How::Code(3), "out\nerr\n"));
@@ -28,12 +30,14 @@ fn e8_the_exit_code_and_the_output_are_kept() {
 
 #[test]
 fn e13_success_is_reported_too() {
+    eclusa_testing::needs!(Namespaces);
     let exit = run(&World::new().read_only("true"));
     assert!(exit.success());
 }
 
 #[test]
 fn a_signal_is_reported_as_one() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     for (text, signal) in [("kill -9 $$", 9), ("kill -SEGV $$", 11), ("kill -TERM $$", 15)] {
         assert_eq!(run(&world.read_only(text)).how, How::Signal(signal), "{text}");
@@ -42,12 +46,14 @@ fn a_signal_is_reported_as_one() {
 
 #[test]
 fn e12_standard_input_is_empty() {
+    eclusa_testing::needs!(Namespaces);
     let exit = run(&World::new().read_only("cat; echo end"));
     assert_eq!(exit.output.text(), "end\n");
 }
 
 #[test]
 fn e15_s1_29_it_starts_where_the_plan_says() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let exit = run(&world.staged("pwd; cat in.txt"));
     assert_eq!(exit.output.text(), format!("{}\ninside\n", world.ws().display()));
@@ -55,6 +61,7 @@ fn e15_s1_29_it_starts_where_the_plan_says() {
 
 #[test]
 fn staged_changes_are_in_the_upper_layer_and_nowhere_else() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let exit =
         run(&world.staged("echo new > new.txt; echo more >> in.txt; rm -f none; cat in.txt"));
@@ -67,6 +74,7 @@ fn staged_changes_are_in_the_upper_layer_and_nowhere_else() {
 
 #[test]
 fn a_workspace_beneath_tmp_is_there_although_the_rest_of_tmp_is_not() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::in_tmp();
     let exit = run(&world.staged("echo new > new.txt; cat in.txt; ls ..; ls -A /tmp | wc -l"));
     assert_eq!(exit.output.text(), "inside\nws\n1\n");
@@ -83,6 +91,7 @@ fn a_workspace_beneath_tmp_is_there_although_the_rest_of_tmp_is_not() {
 
 #[test]
 fn changes_in_place_are_real() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     assert!(run(&world.in_place("echo new > new.txt")).success());
     assert_eq!(world.read("ws/new.txt"), "new\n");
@@ -90,6 +99,7 @@ fn changes_in_place_are_real() {
 
 #[test]
 fn a_program_that_is_not_there_is_an_error_that_names_the_step() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let mut plan = world.staged("");
     plan.argv = vec!["/no/such/program".into()];
@@ -100,6 +110,7 @@ fn a_program_that_is_not_there_is_an_error_that_names_the_step() {
 
 #[test]
 fn what_can_not_be_meant_is_refused_before_anything_starts() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let refused = |change: &dyn Fn(&mut Plan), says: &str| {
         let mut plan = world.staged("true");

@@ -93,6 +93,7 @@ fn has(program: &str) -> bool {
 
 #[test]
 fn a5_a7_the_corpus_of_hostile_contexts_leaves_no_mark() {
+    eclusa_testing::needs!(Namespaces);
     let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/corpus/context.jsonl");
     let corpus = std::fs::read_to_string(corpus).unwrap();
     let mut count = 0;
@@ -140,6 +141,7 @@ fn trap(more: &str, command: &str) -> (String, bool) {
 
 #[test]
 fn a5_no_helper_of_a_repository_runs_and_git_still_works() {
+    eclusa_testing::needs!(Namespaces);
     let attributes = "printf '*.t diff=z\\n*.q filter=z\\n*.t merge=z\\n' > .gitattributes; git add .; git commit -qm a;";
     let hook = |name: &str| {
         format!(
@@ -187,6 +189,7 @@ fn a5_no_helper_of_a_repository_runs_and_git_still_works() {
 
 #[test]
 fn a7_variables_that_start_programs_do_not_get_in() {
+    eclusa_testing::needs!(Namespaces);
     let setup = [
         "mkdir -p ws/bin",
         "printf '#!/bin/sh\\ntouch %s/MARK\\n' \"$PWD\" > ws/evil; chmod +x ws/evil; cp ws/evil ws/bin/ls; ln -s ws/bin link",

@@ -6,6 +6,7 @@ use crate::world::{World, run};
 
 #[test]
 fn a_staged_directory_can_be_renamed() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     std::fs::create_dir_all(world.path("ws/old/deep")).unwrap();
     std::fs::write(world.path("ws/old/deep/file"), "text\n").unwrap();
@@ -22,6 +23,7 @@ fn a_staged_directory_can_be_renamed() {
 
 #[test]
 fn without_help_the_rename_fails_as_an_overlay_fails_it() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     std::fs::create_dir(world.path("ws/old")).unwrap();
     let mut plan = world.staged("perl -e 'rename(\"old\", \"new\") or die $!'");
@@ -33,6 +35,7 @@ fn without_help_the_rename_fails_as_an_overlay_fails_it() {
 
 #[test]
 fn a_rename_does_not_show_what_is_hidden() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     std::fs::create_dir_all(world.path("ws/old/deep")).unwrap();
     std::fs::write(world.path("ws/old/deep/.env"), "secret\n").unwrap();

@@ -37,6 +37,7 @@ fn call(number: libc::c_long, arguments: &str) -> String {
 
 #[test]
 fn writing_outside() {
+    eclusa_testing::needs!(Namespaces);
     // S1.18
     refused("echo x > $OUT/new", &[READ_ONLY, DENIED]);
     refused("echo x >> $OUT/out.txt", &[READ_ONLY, DENIED]);
@@ -49,6 +50,7 @@ fn writing_outside() {
 
 #[test]
 fn metadata_outside() {
+    eclusa_testing::needs!(Namespaces);
     refused("chmod 777 $OUT/out.txt", &[READ_ONLY]);
     refused("chmod 777 $OUT", &[READ_ONLY]);
     refused("touch -d 2001-01-01 $OUT/out.txt", &[READ_ONLY, DENIED]);
@@ -60,6 +62,7 @@ fn metadata_outside() {
 
 #[test]
 fn links_to_the_outside() {
+    eclusa_testing::needs!(Namespaces);
     // C26
     refused("ln -s $OUT/out.txt link; echo x > link", &[READ_ONLY, DENIED]);
     refused("ln $OUT/out.txt hard", &["cross-device", "Cross-device", READ_ONLY, DENIED]);
@@ -69,6 +72,7 @@ fn links_to_the_outside() {
 
 #[test]
 fn renames_across_the_wall() {
+    eclusa_testing::needs!(Namespaces);
     refused("mv $OUT ${OUT}2; mv $OUT here", &[READ_ONLY, DENIED, "cannot remove", "busy"]);
     refused("mv $OUT/out.txt .; rm -f out.txt", &[READ_ONLY, DENIED]);
     let rename = |from: &str, to: &str, flags: u32| {
@@ -93,6 +97,7 @@ fn renames_across_the_wall() {
 
 #[test]
 fn what_others_have_in_their_environment_and_memory() {
+    eclusa_testing::needs!(Namespaces);
     // A process of the same user, outside, with a secret in both.
     let mut other = std::process::Command::new("/bin/sleep")
         .arg("1000")
@@ -114,6 +119,7 @@ fn what_others_have_in_their_environment_and_memory() {
 
 #[test]
 fn the_root_of_others() {
+    eclusa_testing::needs!(Namespaces);
     refused("echo x > /proc/self/root$OUT/out.txt", &[READ_ONLY, DENIED]);
     refused("echo x > /proc/1/root$OUT/out.txt", &[DENIED, READ_ONLY]);
     refused("echo x > /proc/self/cwd/../outside/out.txt", &[READ_ONLY, DENIED]);
@@ -123,6 +129,7 @@ fn the_root_of_others() {
 
 #[test]
 fn only_its_own_processes_are_seen() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let exit = run(&world.staged("ls -d /proc/[0-9]* | wc -l; cat /proc/self/status | grep ^Cap"));
     let output = exit.output.text();
@@ -140,6 +147,7 @@ fn only_its_own_processes_are_seen() {
 
 #[test]
 fn mounts_and_namespaces() {
+    eclusa_testing::needs!(Namespaces);
     refused(
         "mkdir m; mount -t tmpfs none m 2>&1 | head -1",
         &["permission denied", "must be superuser", NOT_PERMITTED],
@@ -160,6 +168,7 @@ fn mounts_and_namespaces() {
 
 #[test]
 fn calls_into_the_kernel() {
+    eclusa_testing::needs!(Namespaces);
     let refused_calls = [
         (libc::SYS_ptrace, "16, 1, 0, 0"),
         (libc::SYS_process_vm_readv, "1, 0, 0, 0, 0, 0"),
@@ -188,6 +197,7 @@ fn calls_into_the_kernel() {
 
 #[test]
 fn a_terminal_is_not_typed_into() {
+    eclusa_testing::needs!(Namespaces);
     let type_into =
         "perl -e '$c = \"x\"; print ioctl(STDIN, 0x5412, $c) ? \"went through\\n\" : \"$!\\n\"'";
     refused(type_into, &[NOT_PERMITTED]);
@@ -196,6 +206,7 @@ fn a_terminal_is_not_typed_into() {
 
 #[test]
 fn set_user_id_programs_lend_nothing() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let exit = run(&world.staged(
         "su -c id nobody </dev/null 2>&1; grep NoNewPrivs /proc/self/status; newgrp 2>&1; id -u",
@@ -210,6 +221,7 @@ fn set_user_id_programs_lend_nothing() {
 
 #[test]
 fn the_kernel_is_not_tuned() {
+    eclusa_testing::needs!(Namespaces);
     refused("echo 1 > /proc/sys/kernel/pid_max", &[READ_ONLY, DENIED]);
     refused("echo x > /proc/sys/kernel/core_pattern", &[READ_ONLY, DENIED]);
     refused("echo b > /proc/sysrq-trigger", &[READ_ONLY, DENIED, "No such"]);
@@ -219,6 +231,7 @@ fn the_kernel_is_not_tuned() {
 
 #[test]
 fn moving_what_is_hidden_does_not_show_it() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     std::fs::create_dir_all(world.path("ws/.git/hooks")).unwrap();
     std::fs::write(world.path("ws/.env"), "KEY=secret\n").unwrap();
@@ -240,6 +253,7 @@ fn moving_what_is_hidden_does_not_show_it() {
 
 #[test]
 fn descriptors_and_environment_are_exactly_what_was_given() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let (read, _write) = std::io::pipe().unwrap();
     rustix::io::fcntl_setfd(&read, rustix::io::FdFlags::empty()).unwrap();
@@ -257,6 +271,7 @@ fn descriptors_and_environment_are_exactly_what_was_given() {
 
 #[test]
 fn a_bash_on_the_path_is_not_taken() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     std::fs::create_dir(world.path("ws/bin")).unwrap();
     for name in ["bash", "sh"] {
@@ -278,6 +293,7 @@ fn a_bash_on_the_path_is_not_taken() {
 /// A pair of datagram sockets can be sent to an address, and with it to a daemon's socket.
 #[test]
 fn h5_a_pair_of_sockets_reaches_no_daemon() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let daemon = std::os::unix::net::UnixDatagram::bind(world.path("outside/daemon")).unwrap();
     daemon.set_nonblocking(true).unwrap();

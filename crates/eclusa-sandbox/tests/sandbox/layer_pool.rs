@@ -32,6 +32,7 @@ impl World {
 
 #[test]
 fn nothing_of_a_command_is_left_for_the_next() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let pool = world.pool();
     let seen = r#"
@@ -97,6 +98,7 @@ fn layers_are_apart_few_and_gone_in_the_end() {
 
 #[test]
 fn only_layers_of_the_dead_are_swept() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let (pool, other) = (world.pool(), world.pool());
     let (used, ready) = (pool.take().unwrap(), pool.take().unwrap());

@@ -44,6 +44,7 @@ fn leave_stale(state: &std::path::Path) -> std::path::PathBuf {
 
 #[test]
 fn what_a_self_test_found_is_recalled_where_nothing_has_changed() {
+    eclusa_testing::needs!(Namespaces);
     let state = tempfile::tempdir_in(test_root()).unwrap();
     let file = state.path().join(".capabilities");
     let found = recall_or_probe(state.path());
@@ -70,6 +71,7 @@ fn what_a_self_test_found_is_recalled_where_nothing_has_changed() {
 
 #[test]
 fn what_another_process_could_do_is_not_believed_of_one_that_cannot() {
+    eclusa_testing::needs!(Namespaces);
     let state = tempfile::tempdir_in(test_root()).unwrap();
     let _ = recall_or_probe(state.path());
     test_support::overlays().unwrap();
@@ -92,6 +94,7 @@ fn refused(plan: &Plan, capabilities: &HostCapabilities) -> Missing {
 
 #[test]
 fn without_overlays_nothing_is_staged_but_everything_else_holds() {
+    eclusa_testing::needs!(Namespaces);
     test_support::overlays().unwrap();
     let capabilities = probed();
     assert_eq!(capabilities.enforcement(), Enforcement::Partial(vec![Missing::Staging]));
@@ -190,6 +193,7 @@ fn h8_without_namespaces_nobody_outlives_the_call_by_forking_on() {
 
 #[test]
 fn without_landlock_the_namespaces_hold_and_the_status_says_so() {
+    eclusa_testing::needs!(Namespaces);
     test_support::landlock().unwrap();
     let capabilities = probed();
     assert_eq!(capabilities.enforcement(), Enforcement::Partial(vec![Missing::Landlock]));
@@ -232,6 +236,7 @@ fn with_nothing_at_all_no_command_runs() {
 
 #[test]
 fn a_foreign_proc_is_said_to_be_one() {
+    eclusa_testing::needs!(Namespaces);
     let capabilities = crate::world::capabilities().clone().without(Missing::FreshProc);
     let world = World::new();
     let mut plan = world.staged("cat /proc/$PPID/environ /proc/self/environ");

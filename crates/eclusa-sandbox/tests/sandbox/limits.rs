@@ -42,6 +42,7 @@ fn cancelled_when_ready(plan: &Plan) -> Exit {
 
 #[test]
 fn e9_s1_17_s1_28_a_time_out_ends_the_whole_tree() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let mut plan = world.staged(&marked("sleep 1234.1 & sleep 1234.1", "1234.1"));
     plan.limits.wall = Some(Duration::from_secs(1));
@@ -53,6 +54,7 @@ fn e9_s1_17_s1_28_a_time_out_ends_the_whole_tree() {
 
 #[test]
 fn who_ignores_the_polite_signal_is_killed_after_the_grace() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let text = "trap '' TERM; echo ready; sleep 1234.2; echo on; sleep 1234.2; echo end";
     let mut plan = world.staged(&marked(text, "1234.2"));
@@ -64,6 +66,7 @@ fn who_ignores_the_polite_signal_is_killed_after_the_grace() {
 
 #[test]
 fn who_listens_to_the_polite_signal_can_clean_up() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let text = "trap 'echo cleaned; exit 7' TERM; echo ready; while :; do sleep 0.05; done";
     let mut plan = world.staged(text);
@@ -75,6 +78,7 @@ fn who_listens_to_the_polite_signal_can_clean_up() {
 
 #[test]
 fn the_children_of_a_command_that_is_gone_can_clean_up_too() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let child =
         "trap 'sleep 0.2; echo cleaned; exit' TERM; echo ready; while :; do sleep 0.02; done";
@@ -89,6 +93,7 @@ fn the_children_of_a_command_that_is_gone_can_clean_up_too() {
 
 #[test]
 fn the_polite_end_does_not_let_the_script_go_on() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let mut plan = world.staged("echo ready; sleep 1234; echo went on; touch went-on");
     plan.limits.grace = LONG;
@@ -99,6 +104,7 @@ fn the_polite_end_does_not_let_the_script_go_on() {
 
 #[test]
 fn e9_daemons_end_with_the_command_and_hold_nothing_open() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let text = "(setsid bash -c 'sleep 1234.4 & sleep 1234.4' &) ; (setsid setsid sleep 1234.4 &)
         perl -e 'fork and exit; fork and exit; exec qw(sleep 1234.4)'; echo done";
@@ -110,6 +116,7 @@ fn e9_daemons_end_with_the_command_and_hold_nothing_open() {
 
 #[test]
 fn s1_28_a_caller_can_cancel() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let mut plan = world.staged(&marked("echo ready; sleep 1234.5", "1234.5"));
     plan.limits.grace = LONG;
@@ -120,6 +127,7 @@ fn s1_28_a_caller_can_cancel() {
 
 #[test]
 fn a_sandbox_that_is_dropped_is_ended() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     drop(
         Sandbox::spawn(&world.staged(&marked("sleep 1234.6", "1234.6")), capabilities(), |_| {})
@@ -130,6 +138,7 @@ fn a_sandbox_that_is_dropped_is_ended() {
 
 #[test]
 fn s1_30_s1_32_c16_two_gigabytes_of_output_are_kept_by_head_and_tail() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let seen = Arc::new(Mutex::new(0u64));
     let count = Arc::clone(&seen);
@@ -149,6 +158,7 @@ fn s1_30_s1_32_c16_two_gigabytes_of_output_are_kept_by_head_and_tail() {
 
 #[test]
 fn a_limit_on_output_ends_the_command() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let mut plan = world.staged("yes");
     plan.limits.output = Some(1_000_000);
@@ -158,6 +168,7 @@ fn a_limit_on_output_ends_the_command() {
 
 #[test]
 fn binary_output_is_known() {
+    eclusa_testing::needs!(Namespaces);
     let exit = run(&World::new().staged("head -c 1000 /dev/zero; echo text"));
     assert!(exit.output.is_binary());
     assert!(!run(&World::new().staged("echo text")).output.is_binary());
@@ -165,6 +176,7 @@ fn binary_output_is_known() {
 
 #[test]
 fn output_and_errors_are_in_the_order_in_which_they_were_written() {
+    eclusa_testing::needs!(Namespaces);
     let text = "for i in 1 2 3 4 5 6 7 8 9; do echo out $i; echo err $i >&2; done";
     let expected: String = (1..10).map(|i| format!("out {i}\nerr {i}\n")).collect();
     assert_eq!(run(&World::new().staged(text)).output.text(), expected);
@@ -172,6 +184,7 @@ fn output_and_errors_are_in_the_order_in_which_they_were_written() {
 
 #[test]
 fn a_fork_bomb_is_contained() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let mut plan = world.staged("b() { b | b & }; b; while :; do sleep 0.1; done");
     plan.limits.processes = Some(400);
@@ -192,6 +205,7 @@ fn a_fork_bomb_is_contained() {
 
 #[test]
 fn a_memory_bomb_is_ended() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let text = "perl -e 'push @x, \"x\" x (8 << 20) while 1' & perl -e 'push @x, \"x\" x (8 << 20) while 1'";
     let mut plan = world.staged(text);
@@ -204,6 +218,7 @@ fn a_memory_bomb_is_ended() {
 /// Sanitizers and engines reserve terabytes of addresses, and use little of it.
 #[test]
 fn reserved_addresses_are_not_memory() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     // mmap(0, 1 TiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
     let text = "perl -e 'print syscall(9, 0, 1 << 40, 3, 0x4022, -1, 0) == -1 ? $! : \"reserved\"'; sleep 0.5";
@@ -215,6 +230,7 @@ fn reserved_addresses_are_not_memory() {
 
 #[test]
 fn a_file_that_grows_too_large_is_stopped() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let mut plan = world.staged("head -c 10000000 /dev/zero > big; echo $?; stat -c %s big");
     plan.limits.file = Some(1_000_000);
@@ -224,6 +240,7 @@ fn a_file_that_grows_too_large_is_stopped() {
 
 #[test]
 fn who_fills_the_disk_is_ended() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let mut plan = world
         .staged("for i in $(seq 1 100000); do head -c 4000000 /dev/urandom > f$i || exit; done");
@@ -242,6 +259,7 @@ fn who_fills_the_disk_is_ended() {
 
 #[test]
 fn processor_time_is_limited_and_reported() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let mut plan = world.staged("while :; do :; done");
     plan.limits.cpu = Some(Duration::from_secs(1));
@@ -254,6 +272,7 @@ fn processor_time_is_limited_and_reported() {
 
 #[test]
 fn the_sandbox_dies_with_its_caller() {
+    eclusa_testing::needs!(Namespaces);
     dies_with_its_caller("limits::caller_that_is_killed", "1234.7");
 }
 
@@ -297,6 +316,7 @@ pub(crate) fn sleep_until_killed() {
 
 #[test]
 fn what_the_caps_hold_for_is_said() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let mut plan = world.staged("true");
     let caps = run(&plan).caps;
@@ -310,6 +330,7 @@ fn what_the_caps_hold_for_is_said() {
 
 #[test]
 fn a_control_group_that_can_not_hold_the_limits_is_an_error() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let mut plan = world.staged("true");
     plan.cgroup = Some(world.path("outside"));
@@ -320,6 +341,7 @@ fn a_control_group_that_can_not_hold_the_limits_is_an_error() {
 
 #[test]
 fn a_delegated_control_group_is_entered_and_removed() {
+    eclusa_testing::needs!(Namespaces);
     // Only root can make one here; its controllers may be bound to the old hierarchy.
     let parent = ["/sys/fs/cgroup/unified", "/sys/fs/cgroup"].map(std::path::PathBuf::from);
     let Some(parent) = parent

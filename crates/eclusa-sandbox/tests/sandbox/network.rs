@@ -18,6 +18,7 @@ fn reaches(open: &str) -> String {
 
 #[test]
 fn tcp_and_udp_end_at_the_sandbox() {
+    eclusa_testing::needs!(Namespaces);
     let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = tcp.local_addr().unwrap().port();
     let said = reaches(&format!("IO::Socket::INET->new(PeerAddr => \"127.0.0.1:{port}\")"));
@@ -38,6 +39,7 @@ fn tcp_and_udp_end_at_the_sandbox() {
 
 #[test]
 fn ipv6_and_raw_sockets_do_not_reach_out_either() {
+    eclusa_testing::needs!(Namespaces);
     let tcp = TcpListener::bind("[::1]:0").unwrap();
     let port = tcp.local_addr().unwrap().port();
     let text = format!("echo x > /dev/tcp/::1/{port}");
@@ -61,6 +63,7 @@ fn ipv6_and_raw_sockets_do_not_reach_out_either() {
 
 #[test]
 fn sockets_of_daemons_are_out_of_reach() {
+    eclusa_testing::needs!(Namespaces);
     use std::os::linux::net::SocketAddrExt as _;
     let world = World::new();
     let path = world.path("outside/docker.sock");
@@ -81,6 +84,7 @@ fn sockets_of_daemons_are_out_of_reach() {
 
 #[test]
 fn inside_the_sandbox_servers_and_clients_work() {
+    eclusa_testing::needs!(Namespaces);
     let text = "perl -MIO::Socket -e '
         $l = IO::Socket::INET->new(LocalAddr => \"127.0.0.1:8000\", Listen => 5) or die $!;
         if (!fork) { $c = IO::Socket::INET->new(PeerAddr => \"127.0.0.1:8000\") or die $!; print $c \"hello\\n\"; exit }
@@ -90,6 +94,7 @@ fn inside_the_sandbox_servers_and_clients_work() {
 
 #[test]
 fn with_hosts_the_caller_serves_the_only_listener() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let mut plan = world.staged(
         "echo $https_proxy $HTTP_PROXY; exec 3<>/dev/tcp/127.0.0.1/3128; echo question >&3; cat <&3; echo x > /dev/tcp/1.1.1.1/443",
@@ -111,6 +116,7 @@ fn with_hosts_the_caller_serves_the_only_listener() {
 
 #[test]
 fn without_hosts_there_is_no_listener() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let mut sandbox =
         Sandbox::spawn(&world.staged("echo $http_proxy"), capabilities(), |_| {}).unwrap();
@@ -124,6 +130,7 @@ const SERVER: &str = "perl -MIO::Socket -e '$| = 1; $s = IO::Socket::INET->new(L
 
 #[test]
 fn sandboxes_of_one_network_reach_each_other_and_nobody_else() {
+    eclusa_testing::needs!(Namespaces);
     let shared = SharedNetwork::new(capabilities()).unwrap();
     let worlds = [World::new(), World::new(), World::new()];
     let mut plan = worlds[0].staged(SERVER);
@@ -158,6 +165,7 @@ fn sandboxes_of_one_network_reach_each_other_and_nobody_else() {
 
 #[test]
 fn a_tmp_that_lasts_is_seen_by_the_next() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let tmp = world.path("lasting");
     std::fs::create_dir(&tmp).unwrap();

@@ -88,6 +88,7 @@ fn number_of(text: &str) -> u64 {
 
 #[test]
 fn every_sandbox_has_a_network_of_its_own() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let own = std::fs::metadata("/proc/self/ns/net").unwrap().ino();
     // All of them go on, so that no number is given again.
@@ -104,6 +105,7 @@ fn every_sandbox_has_a_network_of_its_own() {
 
 #[test]
 fn a_network_made_ahead_ends_at_its_own_loopback() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let server = format!(
         "{NUMBER}; perl -MIO::Socket -e '$| = 1; $s = IO::Socket::INET->new(Listen => 1, LocalAddr => \"127.0.0.1\");
@@ -134,6 +136,7 @@ fn a_network_made_ahead_ends_at_its_own_loopback() {
 
 #[test]
 fn the_network_of_a_conversation_may_be_one_that_was_ready() {
+    eclusa_testing::needs!(Namespaces);
     let (world, other) = (World::new(), World::new());
     let plan = |world: &World, shared: &SharedNetwork| {
         let mut plan = world.read_only(NUMBER);
@@ -150,6 +153,7 @@ fn the_network_of_a_conversation_may_be_one_that_was_ready() {
 
 #[test]
 fn with_hosts_its_listener_is_where_it_always_is() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let mut plan = world.read_only(&format!(
         "{NUMBER}; echo $http_proxy; exec 3<>/dev/tcp/127.0.0.1/3128 && echo reached; sleep 1000"
@@ -164,6 +168,7 @@ fn with_hosts_its_listener_is_where_it_always_is() {
 
 #[test]
 fn it_dies_with_its_caller() {
+    eclusa_testing::needs!(Namespaces);
     crate::limits::dies_with_its_caller("network_pool::caller_that_is_killed", "1234.8");
 }
 

@@ -6,6 +6,7 @@ use crate::world::{World, capabilities, is_root, run};
 
 #[test]
 fn live_directories_are_real_at_once_and_the_rest_is_staged() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     std::fs::create_dir(world.path("ws/target")).unwrap();
     std::fs::write(world.path("ws/target/old"), "old").unwrap();
@@ -27,6 +28,7 @@ fn live_directories_are_real_at_once_and_the_rest_is_staged() {
 
 #[test]
 fn a_live_directory_that_is_a_link_is_refused() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let before = world.outside();
     for (link, live) in [("target", "target"), ("dir", "dir/target")] {
@@ -41,6 +43,7 @@ fn a_live_directory_that_is_a_link_is_refused() {
 
 #[test]
 fn with_roots_to_read_nothing_else_is_read() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let mut plan = world.staged("cat in.txt; cat ../outside/out.txt; ls ..; cat /proc/self/comm; echo x > /tmp/x; cat /tmp/x");
     plan.read = SYSTEM_ROOTS.iter().map(Into::into).collect();
@@ -55,6 +58,7 @@ fn with_roots_to_read_nothing_else_is_read() {
 
 #[test]
 fn shipped_secrets_are_neither_read_nor_listed() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let home = world.path("home");
     let files = [
@@ -92,6 +96,7 @@ fn shipped_secrets_are_neither_read_nor_listed() {
 
 #[test]
 fn what_is_hidden_through_a_link_is_hidden_where_it_is() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     std::fs::create_dir(world.path("outside/real")).unwrap();
     std::fs::write(world.path("outside/real/key"), "secret\n").unwrap();
@@ -105,6 +110,7 @@ fn what_is_hidden_through_a_link_is_hidden_where_it_is() {
 
 #[test]
 fn several_directories_are_staged_each_in_its_own_layer() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     for name in ["home", "home/sub", "u2", "w2"] {
         std::fs::create_dir(world.path(name)).unwrap();
@@ -130,6 +136,7 @@ fn several_directories_are_staged_each_in_its_own_layer() {
 
 #[test]
 fn paths_with_odd_characters_work() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let odd = "od d:,\\ \u{e9}\"'";
     let place = world.path(odd);
@@ -150,6 +157,7 @@ fn paths_with_odd_characters_work() {
 
 #[test]
 fn what_gets_in_the_way_of_an_overlay_is_found_before() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     assert_eq!(overlay_hazards(&world.staging()).unwrap(), []);
     run(&world.staged("echo x > new"));

@@ -33,6 +33,7 @@ fn works(program: &str, text: &str) -> Option<(World, String)> {
 
 #[test]
 fn git() {
+    eclusa_testing::needs!(Namespaces);
     let text = "git init -q -b main; git add .; git commit -qm one; git checkout -qb side; echo s > s; git add s
         git commit -qm side; git checkout -q main; echo m > m; git add m; git commit -qm two; git rebase -q side
         mkdir d; git mv m d/m; git mv d e; git commit -qm moved; git gc -q; git fsck; git status --short; git log --format=%s";
@@ -43,6 +44,7 @@ fn git() {
 
 #[test]
 fn sqlite() {
+    eclusa_testing::needs!(Namespaces);
     let text = "sqlite3 a.db 'pragma journal_mode=wal; create table t(x); insert into t values (1),(2); select sum(x) from t'";
     let Some((world, said)) = works("sqlite3", text) else { return };
     assert_eq!(said, "wal\n3\n");
@@ -51,6 +53,7 @@ fn sqlite() {
 
 #[test]
 fn make_and_a_compiler() {
+    eclusa_testing::needs!(Namespaces);
     let text = "printf 'int main(){return 0;}' > a.c; printf 'a: a.o\\n\\tcc -o a a.o\\na.o: a.c\\n\\tcc -c a.c\\n' > Makefile
         make -j4 >/dev/null; ./a && echo ran";
     let Some((world, said)) = works("cc", text) else { return };
@@ -60,6 +63,7 @@ fn make_and_a_compiler() {
 
 #[test]
 fn cargo() {
+    eclusa_testing::needs!(Namespaces);
     let text = "mkdir -p p/src; cd p; printf '[package]\\nname=\"p\"\\nversion=\"0.1.0\"\\nedition=\"2021\"\\n[workspace]\\n' > Cargo.toml
         echo 'fn main() { println!(\"built\"); }' > src/main.rs; CARGO_HOME=/tmp/c cargo run -q --offline";
     let Some((world, said)) = works("cargo", text) else { return };
@@ -69,6 +73,7 @@ fn cargo() {
 
 #[test]
 fn python() {
+    eclusa_testing::needs!(Namespaces);
     let text =
         "/usr/bin/python3 -c 'import multiprocessing as m, subprocess as s, os, tempfile, threading
 p = m.get_context(\"fork\").Pool(2); print(sum(p.map(abs, [-1, -2, 3]))); p.close(); p.join()
@@ -82,6 +87,7 @@ os.mkdir(\"a\"); os.rename(\"a\", \"b\"); print(os.listdir(\".\"), tempfile.gett
 
 #[test]
 fn node() {
+    eclusa_testing::needs!(Namespaces);
     let text = "node -e 'const fs = require(\"fs\"), cp = require(\"child_process\");
         fs.mkdirSync(\"d\"); fs.renameSync(\"d\", \"e\"); console.log(fs.readdirSync(\".\").join());
         console.log(cp.execSync(\"echo sub\").toString().trim());

@@ -17,6 +17,7 @@ fn plan(text: &str) -> Plan {
 
 #[test]
 fn what_is_written_is_read_and_what_is_answered_is_not_kept() {
+    eclusa_testing::needs!(Namespaces);
     let plan =
         plan("while read -r line; do echo \"got $line\"; done; echo 'last words' >&2; exit 3");
     let (sandbox, pipes) = Sandbox::talk(&plan, capabilities(), |_| {}).unwrap();
@@ -42,6 +43,7 @@ fn what_is_written_is_read_and_what_is_answered_is_not_kept() {
 
 #[test]
 fn dropping_it_ends_what_it_started_and_closes_the_pipe() {
+    eclusa_testing::needs!(Namespaces);
     let plan = plan("sleep 1000 & echo started; trap '' TERM; sleep 1000");
     let (sandbox, pipes) = Sandbox::talk(&plan, capabilities(), |_| {}).unwrap();
     let mut output = BufReader::new(File::from(pipes.output));

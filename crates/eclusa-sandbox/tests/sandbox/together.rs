@@ -13,6 +13,7 @@ use crate::world::{World, capabilities, run};
 
 #[test]
 fn a_host_that_is_allowed_is_reached_through_the_proxy_and_no_other() {
+    eclusa_testing::needs!(Namespaces);
     if !Path::new("/usr/bin/curl").exists() {
         return;
     }
@@ -53,6 +54,7 @@ fn a_host_that_is_allowed_is_reached_through_the_proxy_and_no_other() {
 
 #[test]
 fn what_a_staged_command_did_is_read_back() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     std::fs::create_dir(world.path("ws/dir")).unwrap();
     std::fs::write(world.path("ws/dir/gone"), "x").unwrap();
@@ -75,6 +77,7 @@ fn what_a_staged_command_did_is_read_back() {
 
 #[test]
 fn a_refusal_of_the_kernel_is_told_with_the_grant_that_would_allow_it() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let plan = world.staged("touch ../outside/new");
     let said = run(&plan).output.text();

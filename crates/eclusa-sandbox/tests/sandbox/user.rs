@@ -10,6 +10,7 @@ const NOBODY: u32 = 65534;
 
 #[test]
 fn everything_holds_for_an_ordinary_user_too() {
+    eclusa_testing::needs!(Namespaces);
     if !is_root() {
         return;
     }

@@ -17,7 +17,7 @@ fn discard_removes_what_has_no_permissions_and_the_kernels_own_work_directory() 
 
 #[test]
 fn discard_removes_trees_that_are_deeper_than_any_path() {
-    let world = World::new(mounters()[0], "echo a > a");
+    let Some(world) = World::with_any("echo a > a") else { return };
     world.run("n=0; while [ $n -lt 600 ]; do mkdir dddddddd; cd -P dddddddd; n=$((n+1)); done");
     discard(&world.stage()).unwrap();
     assert!(!world.stage().exists());
@@ -25,7 +25,7 @@ fn discard_removes_trees_that_are_deeper_than_any_path() {
 
 #[test]
 fn discard_follows_no_link_and_minds_no_absence() {
-    let world = World::new(mounters()[0], "mkdir keep; echo a > keep/a");
+    let Some(world) = World::with_any("mkdir keep; echo a > keep/a") else { return };
     world.run("ln -s ../../lower/keep link");
     discard(&world.upper()).unwrap();
     discard(&world.upper()).unwrap();

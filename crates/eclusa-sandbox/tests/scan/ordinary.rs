@@ -8,6 +8,7 @@ const NOBODY: u32 = 65534;
 
 #[test]
 fn everything_holds_for_an_ordinary_user() {
+    eclusa_testing::needs!(Namespaces);
     if !rustix::process::geteuid().is_root() {
         return;
     }

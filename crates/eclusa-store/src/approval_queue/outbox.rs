@@ -97,7 +97,7 @@ pub(super) fn due(
     (id, question, target, event): (u64, u64, String, String),
     now: u64,
 ) -> Result<Option<DueNotification>, StoreError> {
-    let Some(event) = NotificationEvent::from_word(&event) else { return Ok(None) };
+    let Ok(event) = event.parse() else { return Ok(None) };
     let question = read::one(store, question, now)?;
     Ok(question.map(|question| DueNotification { id, target, event, question }))
 }

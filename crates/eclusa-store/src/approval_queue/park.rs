@@ -158,7 +158,7 @@ fn left_behind(
             Ok((id, word, times, held_by, row.get::<_, i64>(6)?))
         };
         let (id, word, times, held_by, held_until) = get().in_store(tx.path)?;
-        let state = QuestionState::from_word(&word).map(|it| it.at(now, times));
+        let state = word.parse().ok().map(|it: QuestionState| it.at(now, times));
         let open = state.filter(|it| it.is_open());
         if is_away(held_by.as_deref(), from_sql(held_until), now)
             && let Some(state) = open

@@ -1,6 +1,6 @@
 //! Reading questions: pages of those that wait, and single ones.
 
-use eclusa::approve::{Proof, QuestionPage, QuestionState, QuestionTimes, QueuedQuestion};
+use eclusa::approve::{QuestionPage, QuestionState, QuestionTimes, QueuedQuestion};
 use rusqlite::{OptionalExtension, Params, Row, params};
 
 use super::{holder, rows::damaged, wire};
@@ -105,8 +105,8 @@ pub(super) fn held(store: &Store, id: u64, now: u64) -> Result<HeldState, StoreE
     let (word, expires, decided, valid, nonce) =
         found.ok_or_else(|| damaged(store.path(), id, "it is gone"))?;
     let times = times(expires, decided, valid);
-    let state = QuestionState::from_word(&word)
-        .ok_or_else(|| damaged(store.path(), id, &format!("`{word}` is not a state")))?;
+    let state: QuestionState =
+        word.parse().map_err(|_| damaged(store.path(), id, &format!("`{word}` is not a state")))?;
     Ok(HeldState { state: state.at(now, times), expires: times.expires, nonce })
 }
 
@@ -150,8 +150,8 @@ fn read(store: &Store, row: &Row<'_>, now: u64) -> Result<QueuedQuestion, StoreE
     let id = number(0)?;
     let text: String = row.get(1).in_store(store.path())?;
     let word: String = row.get(4).in_store(store.path())?;
-    let state = QuestionState::from_word(&word)
-        .ok_or_else(|| damaged(store.path(), id, &format!("`{word}` is not a state")))?;
+    let state: QuestionState =
+        word.parse().map_err(|_| damaged(store.path(), id, &format!("`{word}` is not a state")))?;
     let (expires, decided_at) = (number(3)?, maybe(7)?);
     let times = QuestionTimes { expires, decided: decided_at, valid: number(11)? };
     let held_by: Option<String> = row.get(12).in_store(store.path())?;
@@ -166,7 +166,7 @@ fn read(store: &Store, row: &Row<'_>, now: u64) -> Result<QueuedQuestion, StoreE
         asker_away: is_away(held_by.as_deref(), number(13)?, now),
         answer: row.get(5).in_store(store.path())?,
         decided_by: row.get(6).in_store(store.path())?,
-        proof: proof.as_deref().and_then(Proof::from_word),
+        proof: proof.as_deref().and_then(|it| it.parse().ok()),
         decided_at,
         reason: row.get(8).in_store(store.path())?,
         taken_at: maybe(9)?,

@@ -82,8 +82,8 @@ fn find(tx: &Transaction<'_>, id: u64, now: u64) -> Result<Option<Found>, StoreE
         Ok((word, times, found))
     });
     let Some((word, times, found)) = found.optional().in_store(tx.path)? else { return Ok(None) };
-    let state = QuestionState::from_word(&word)
-        .ok_or_else(|| damaged(tx.path, id, &format!("`{word}` is not a state")))?;
+    let state: QuestionState =
+        word.parse().map_err(|_| damaged(tx.path, id, &format!("`{word}` is not a state")))?;
     Ok(Some(Found { state: state.at(now, times), ..found }))
 }
 

@@ -86,6 +86,6 @@ pub(super) fn signed(
     statement: Option<String>,
     signature: Option<String>,
 ) -> Option<SignedAnswer> {
-    let proof = Proof::from_word(proof)?;
+    let proof = proof.parse().ok()?;
     Some(SignedAnswer { proof, key: key?, statement: statement?, signature: signature? })
 }

@@ -5,7 +5,7 @@ use std::{borrow::Cow, path::PathBuf, sync::Arc, time::Duration};
 
 use eclusa::{
     Decision, Grant, Hash, PermissionClass, Question, Reason, ReasonId, Source, Touch, Verdict,
-    approve::{Escalation, GrantScope, Preview, Proof, Requirement},
+    approve::{Escalation, GrantScope, Preview, Requirement},
     preflight::{Advice, ReverseThinkingReport},
 };
 use serde::{Deserialize, Serialize};
@@ -273,7 +273,7 @@ fn requires_in(it: Requires<'_>) -> Result<Requirement, String> {
     Ok(Requirement {
         of: it.of.into_owned(),
         need: it.need,
-        with: Proof::from_word(&it.with).ok_or_else(|| unknown(&it.with))?,
+        with: it.with.parse().map_err(|_| unknown(&it.with))?,
         separate: it.separate,
         within: it.within_ms.map(Duration::from_millis),
         then: it.then.into_iter().map(escalation_in).collect(),

@@ -111,6 +111,7 @@ impl World {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_without_effects_asks_nobody() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::yes();
     let reply = world.bash("echo out; echo err >&2").await;
     assert_eq!((reply.code(), reply.text()), ("ok", "out\nerr\n"));
@@ -121,6 +122,7 @@ async fn a_command_without_effects_asks_nobody() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_it_changes_is_shown_and_then_real_and_can_be_undone() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::yes();
     fs::create_dir(world.path("d")).unwrap();
     for (name, text) in [("a", "one\n"), ("d/b", "two\n"), ("gone", "x")] {
@@ -155,6 +157,7 @@ async fn what_it_changes_is_shown_and_then_real_and_can_be_undone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_no_leaves_nothing() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new(Answer::No("leave it".to_owned()), |_| {});
     let reply = world.bash("echo x > a; mkdir d").await;
     assert_eq!(reply.code(), "changes_discarded");
@@ -178,6 +181,7 @@ async fn e8_exit_codes_and_signals_are_told_and_the_output_is_kept() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_that_fails_is_judged_by_what_it_did() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::yes();
     let reply = world.bash("echo x > a; false").await;
     assert_eq!((reply.error(), world.read("a").as_deref()), (Some("exit code 1"), Some("x\n")));
@@ -207,13 +211,14 @@ async fn a_command_that_takes_too_long_ends_with_everything_it_started() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_that_nobody_waits_for_ends() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::yes();
     let run = Run { mode: Mode::Yolo, ..Run::default() };
     let cancel = run.cancel.clone();
     let gate = world.gate.for_run(run);
     let call = ToolCall::new("c1", "bash", json!({"command": "echo x > a; sleep 1000"}));
     let passing = tokio::spawn(async move { gate.pass(call).await });
-    while world.layers() == 0 {
+    while world.layers() == 0 && !passing.is_finished() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     cancel.cancel();
@@ -247,6 +252,7 @@ async fn where_a_conversation_works_is_remembered() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pipes_are_told_and_left_out() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::yes();
     let reply = world.bash("mkfifo pipe; echo x > a").await;
     assert!(reply.text().contains("`pipe` is left out"), "{}", reply.content());
@@ -256,6 +262,7 @@ async fn pipes_are_told_and_left_out() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn live_directories_are_written_at_once() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new(Answer::No(String::new()), |it| it.live = vec!["target".into()]);
     fs::create_dir(world.path("target")).unwrap();
     let reply = world.bash("echo x > target/a").await;
@@ -268,6 +275,7 @@ async fn live_directories_are_written_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whom_it_tried_to_reach_is_shown_with_the_changes() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new(Answer::Once, |it| it.hosts = vec!["allowed.example".to_owned()]);
     let script = "at=${https_proxy#http://}; exec 3<>/dev/tcp/${at%:*}/${at#*:}
         printf 'CONNECT other.example:443 HTTP/1.1\\r\\nHost: other.example:443\\r\\n\\r\\n' >&3
@@ -296,6 +304,7 @@ async fn there_is_no_network_and_nothing_outside_can_be_written() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_refused_is_told_with_what_would_allow_it() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::yes();
     let reply = world.bash("touch /etc/eclusa; echo x > a").await;
     let text = reply.text();
@@ -335,6 +344,7 @@ async fn c26_binary_output_is_described() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_record_says_what_became_of_the_changes() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::yes();
     world.bash("echo x > a").await;
     let records = world.log.records();

@@ -37,6 +37,7 @@ fn holds(world: &World) {
 
 #[test]
 fn what_is_blocked_cannot_be_read_by_commands() {
+    eclusa_testing::needs!(Namespaces);
     let world = world();
     holds(&world);
     // One that comes later is hidden from the next command.
@@ -50,6 +51,7 @@ fn what_is_blocked_cannot_be_read_by_commands() {
 
 #[test]
 fn what_is_blocked_cannot_be_read_by_commands_where_nothing_can_be_staged() {
+    eclusa_testing::needs!(Namespaces);
     test_support::overlays().unwrap();
     holds(&world());
 }

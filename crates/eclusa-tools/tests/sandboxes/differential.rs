@@ -47,6 +47,7 @@ fn check(script: &str) -> Result<(), TestCaseError> {
 
 #[test]
 fn a_few_scripts_do_what_they_do_plainly_and_leave_nothing_else() {
+    eclusa_testing::needs!(Namespaces);
     hold(FEW);
 }
 

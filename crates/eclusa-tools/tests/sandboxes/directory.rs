@@ -83,6 +83,7 @@ impl World {
 
 #[test]
 fn relative_paths_are_judged_from_the_directory_of_the_call() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new("");
     let check = |command: &str, cwd: &str| world.verdict(json!({"command": command, "cwd": cwd}));
     assert_eq!(check("cat a", "sub"), Decision::Allow);

@@ -6,6 +6,7 @@ use crate::world::World;
 
 #[test]
 fn what_held_a_command_is_on_record_whatever_became_of_its_changes() {
+    eclusa_testing::needs!(Namespaces);
     for (answer, code) in [(Answer::Once, "ok"), (Answer::No(String::new()), "changes_discarded")] {
         let world = World::new(answer);
         let reply = world.bash("echo x > a");
@@ -18,6 +19,7 @@ fn what_held_a_command_is_on_record_whatever_became_of_its_changes() {
 /// that need not is asked about before.
 #[test]
 fn where_something_is_missing_the_settings_decide() {
+    eclusa_testing::needs!(Namespaces);
     let nowhere = "/proc/self/nowhere";
     let world = |answer, least| {
         World::with(answer, |it| {

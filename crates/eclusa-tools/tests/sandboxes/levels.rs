@@ -79,6 +79,7 @@ fn asks_first_and_says_that_it_stays(enforcement: &str) {
 
 #[test]
 fn without_overlays_a_command_is_asked_about_before_it_runs() {
+    eclusa_testing::needs!(Namespaces);
     test_support::overlays().unwrap();
     asks_first_and_says_that_it_stays(NO_OVERLAY);
 }
@@ -107,6 +108,7 @@ fn h1_where_nothing_can_be_staged_no_mode_answers_for_a_person() {
 
 #[test]
 fn secrets_stay_hidden_or_the_command_does_not_run() {
+    eclusa_testing::needs!(Namespaces);
     let secret = |world: &World| plainly(&world.root(), "echo hunter2 > .env");
     test_support::overlays().unwrap();
     let inside = world(Answer::Once, RequiredEnforcement::Partial);

@@ -40,6 +40,7 @@ fn again(ignored: bool) {
 
 #[test]
 fn everything_holds_for_an_ordinary_user_too() {
+    eclusa_testing::needs!(Namespaces);
     again(false);
 }
 

@@ -50,6 +50,7 @@ fn works(world: &World, command: &str) -> Reply {
 
 #[test]
 fn git_makes_commits_moves_rebases_and_packs() {
+    eclusa_testing::needs!(Namespaces);
     if !has("git") {
         return;
     }
@@ -68,6 +69,7 @@ fn git_makes_commits_moves_rebases_and_packs() {
 
 #[test]
 fn make_and_a_compiler_build() {
+    eclusa_testing::needs!(Namespaces);
     if !has("make") || !has("cc") {
         return;
     }
@@ -98,6 +100,7 @@ fn environment(python: &str) {
 
 #[test]
 fn python_makes_an_environment() {
+    eclusa_testing::needs!(Namespaces);
     if Path::new("/usr/bin/python3").exists() {
         environment("/usr/bin/python3");
     } else if has("python3") {
@@ -107,6 +110,7 @@ fn python_makes_an_environment() {
 
 #[test]
 fn a_link_to_a_file_of_the_system_that_is_no_program_is_discarded() {
+    eclusa_testing::needs!(Namespaces);
     let world = world();
     let reply = world.bash("mkdir env; ln -s /etc/passwd env/python");
     assert_eq!(reply.code(), "changes_discarded", "{}", reply.content());
@@ -120,6 +124,7 @@ const PACKAGE: &str = "mkdir pkg; printf '#!/usr/bin/env node\nconsole.log(\"ran
 
 #[test]
 fn npm_installs_from_a_local_folder() {
+    eclusa_testing::needs!(Namespaces);
     if !has("node") {
         return;
     }
@@ -143,6 +148,7 @@ fn npm_installs_from_a_local_folder() {
 
 #[test]
 fn sqlite_keeps_a_database() {
+    eclusa_testing::needs!(Namespaces);
     if !has("sqlite3") {
         return;
     }
@@ -156,6 +162,7 @@ fn sqlite_keeps_a_database() {
 
 #[test]
 fn cargo_builds_a_crate_without_the_network() {
+    eclusa_testing::needs!(Namespaces);
     if !has("cargo") {
         return;
     }

@@ -49,6 +49,7 @@ fn there() -> (World, Work) {
 
 #[test]
 fn a_full_disk_is_told_and_nothing_is_half_written() {
+    eclusa_testing::needs!(Namespaces);
     // A filesystem of one megabyte, seen by nobody else.
     let mount = "mount -t tmpfs -o size=1m small \"$0\"";
     elsewhere(&["-U", "-r", "-m"], mount, "on_a_full_disk");
@@ -83,6 +84,7 @@ fn on_a_full_disk() {
 
 #[test]
 fn a_directory_that_may_not_be_written_is_told_and_nothing_is_half_written() {
+    eclusa_testing::needs!(Namespaces);
     // In a user namespace without a map nobody is the superuser, whoever started it.
     elsewhere(&["-U"], "true", "in_a_read_only_directory");
 }

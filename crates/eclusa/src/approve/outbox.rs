@@ -6,6 +6,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 
 use super::questions::{QueueError, QueuedQuestion};
+use crate::words;
 
 /// Where notifications go, as far as a queue needs to know it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,21 +26,8 @@ pub enum NotificationEvent {
     Escalated,
 }
 
-impl NotificationEvent {
-    /// The word for it in stores and messages.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            NotificationEvent::Asked => "asked",
-            NotificationEvent::Escalated => "escalated",
-        }
-    }
-
-    /// The event that this word stands for.
-    pub fn from_word(word: &str) -> Option<NotificationEvent> {
-        [NotificationEvent::Asked, NotificationEvent::Escalated]
-            .into_iter()
-            .find(|it| it.as_str() == word)
-    }
+words! {
+    NotificationEvent, "an event of a question": Asked = "asked", Escalated = "escalated",
 }
 
 /// A notification that is to be sent now.

@@ -1,7 +1,7 @@
 //! The states of a question in an approval queue, and every way from one to another. Pure, so that
 //! every store does the same.
 
-use std::fmt;
+use crate::words;
 
 /// How a question in an approval queue stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,35 +52,6 @@ pub struct QuestionTimes {
 }
 
 impl QuestionState {
-    /// All of them.
-    pub const ALL: [QuestionState; 7] = [
-        QuestionState::Pending,
-        QuestionState::Approved,
-        QuestionState::Rejected,
-        QuestionState::Expired,
-        QuestionState::Withdrawn,
-        QuestionState::Revoked,
-        QuestionState::Taken,
-    ];
-
-    /// The word for it in stores and lists.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            QuestionState::Pending => "pending",
-            QuestionState::Approved => "approved",
-            QuestionState::Rejected => "rejected",
-            QuestionState::Expired => "expired",
-            QuestionState::Withdrawn => "withdrawn",
-            QuestionState::Revoked => "revoked",
-            QuestionState::Taken => "taken",
-        }
-    }
-
-    /// The state that this word stands for.
-    pub fn from_word(word: &str) -> Option<QuestionState> {
-        QuestionState::ALL.into_iter().find(|it| it.as_str() == word)
-    }
-
     /// The state at this moment: what is over is over, whether or not a store has noted it.
     #[must_use]
     pub fn at(self, now: u64, times: QuestionTimes) -> QuestionState {
@@ -117,10 +88,15 @@ impl QuestionState {
     }
 }
 
-impl fmt::Display for QuestionState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
+words! {
+    QuestionState, "a state of a question":
+    Pending = "pending",
+    Approved = "approved",
+    Rejected = "rejected",
+    Expired = "expired",
+    Withdrawn = "withdrawn",
+    Revoked = "revoked",
+    Taken = "taken",
 }
 
 #[cfg(test)]

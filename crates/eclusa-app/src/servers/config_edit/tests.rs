@@ -1,5 +1,7 @@
 //! Tests of config edit.
 
+use eclusa::settings::WorkspaceAccess;
+
 use super::*;
 
 fn server(name: &str, command: &[&str]) -> ServerSettings {

@@ -1,13 +1,18 @@
 //! `eclusa changes --discarded`: calls that ran and whose changes nobody wanted.
 
-use eclusa::{Workspace, one_line};
+use eclusa::{
+    Workspace,
+    audit::calls::{CallRecord, LoggedChanges},
+    one_line,
+};
 use eclusa_store::Store;
 use serde_json::{Value, json};
 
 use crate::{
-    commands::{call_record::CallRecord, log},
+    commands::{call_record::about, log_call},
     failure::Failure,
     screen::{Screen, Style, sanitize},
+    timestamp::Timestamp,
 };
 
 pub(super) fn list(
@@ -17,7 +22,7 @@ pub(super) fn list(
     json: bool,
     screen: &mut Screen,
 ) -> Result<(), Failure> {
-    let mut calls = log::all_calls(store, None)?;
+    let mut calls = log_call::since(store, None)?;
     calls.retain(|it| changes(it).is_some());
     let last = calls.split_off(calls.len().saturating_sub(count));
     let kept = workspace.discarded_calls();
@@ -32,9 +37,9 @@ pub(super) fn list(
     for call in &last {
         rows.push(vec![
             call.number().to_string(),
-            screen.time_cell(call.at()),
-            sanitize(call.text("tool")),
-            call.about(),
+            screen.time_cell(Timestamp(call.at())),
+            sanitize(call.tool()),
+            about(call),
             paths(call),
             one_line(&why(call)),
         ]);
@@ -52,16 +57,15 @@ pub(super) fn list(
 }
 
 /// What the record says of changes that were discarded.
-fn changes(call: &CallRecord) -> Option<&Value> {
-    call.field("changes").filter(|it| it.get("outcome").is_some_and(|it| it == "discarded"))
+fn changes(call: &CallRecord) -> Option<LoggedChanges<'_>> {
+    call.changes().filter(|it| it.is_discarded())
 }
 
 fn paths(call: &CallRecord) -> String {
     let Some(changes) = changes(call) else { return String::new() };
-    let listed = changes.get("paths").and_then(Value::as_array).into_iter().flatten();
-    let listed: Vec<&str> = listed.filter_map(Value::as_str).take(super::MAX_PATHS).collect();
-    let count = changes.get("count").and_then(Value::as_u64).unwrap_or_default();
-    let more = count.saturating_sub(listed.len() as u64);
+    let mut listed = changes.paths();
+    listed.truncate(super::MAX_PATHS);
+    let more = changes.count().saturating_sub(listed.len() as u64);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     one_line(&format!("{}{more}", listed.join(", ")))
 }
@@ -69,26 +73,20 @@ fn paths(call: &CallRecord) -> String {
 /// Who discarded them, or the rule that did.
 fn why(call: &CallRecord) -> String {
     let Some(changes) = changes(call) else { return String::new() };
-    let text = |value: &Value, key: &str| {
-        value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
-    };
-    match changes.get("approval") {
-        Some(approval) if text(approval, "answer") == "no_approver" => "nobody to ask".to_owned(),
-        Some(approval) => format!("{} by {}", text(approval, "answer"), text(approval, "by")),
-        None => {
-            let because = changes.get("because").and_then(Value::as_array);
-            because.and_then(|it| it.last()).map(|it| text(it, "text")).unwrap_or_default()
-        }
+    match changes.approval() {
+        Some(approval) if approval.had_nobody() => "nobody to ask".to_owned(),
+        Some(approval) => format!("{} by {}", approval.answer(), approval.by()),
+        None => changes.because().last().map(|it| it.text().to_owned()).unwrap_or_default(),
     }
 }
 
 fn as_json(call: &CallRecord, kept: &[u64]) -> Value {
     json!({
         "call": call.number(),
-        "at": call.at().0,
-        "tool": call.text("tool"),
-        "about": call.about(),
-        "changes": changes(call),
+        "at": call.at(),
+        "tool": call.tool(),
+        "about": about(call),
+        "changes": changes(call).map(LoggedChanges::as_json),
         "kept": kept.contains(&call.number()),
     })
 }

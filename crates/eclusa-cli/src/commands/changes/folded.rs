@@ -3,11 +3,14 @@
 
 use std::path::{Path, PathBuf};
 
-use eclusa::{Change, Changes, workspace::UndoEntry};
+use eclusa::{
+    Change, Changes,
+    audit::calls::{self, CallRecord, LoggedChanges},
+    workspace::UndoEntry,
+};
 use eclusa_store::Store;
-use serde_json::Value;
 
-use crate::{commands::log_call::LogCall, failure::Failure};
+use crate::failure::Failure;
 
 /// What is told in lines, and which paths those lines stand for.
 #[derive(Debug, Default)]
@@ -24,23 +27,17 @@ impl FoldedLines {
         let own = [entry.call];
         let calls = if entry.undoes.is_empty() { &own[..] } else { &entry.undoes };
         for call in calls {
-            for record in LogCall::records(store, *call)? {
-                let body: Value = serde_json::from_str(&record.body).unwrap_or_default();
-                let lines = body.pointer("/changes/folded").and_then(Value::as_array);
-                lines.into_iter().flatten().for_each(|it| folded.insert(it));
+            let call = calls::call_with(store, *call).map_err(Failure::failed)?;
+            let lines = call.as_ref().and_then(CallRecord::changes).map(LoggedChanges::folded);
+            for (line, path) in lines.unwrap_or_default() {
+                folded.lines.push(line.to_owned());
+                match path {
+                    Some(path) => folded.paths.push(path.into()),
+                    None => folded.git = true,
+                }
             }
         }
         Ok(folded)
-    }
-
-    fn insert(&mut self, line: &Value) {
-        let text = |name: &str| line.get(name).and_then(Value::as_str);
-        let Some(line) = text("text") else { return };
-        self.lines.push(line.to_owned());
-        match text("path") {
-            Some(path) => self.paths.push(path.into()),
-            None => self.git = true,
-        }
     }
 
     /// The changes that no line stands for.

@@ -1,13 +1,11 @@
 //! What hooks keep between the event before a call and the one after it: another process gets it.
 
 use std::{
-    fs,
-    io::{self, Write as _},
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    fs, io,
     path::{Path, PathBuf},
 };
 
-use eclusa::Hash;
+use eclusa::{Durability, Hash, workspace::private_file};
 use eclusa_agents::HookEvent;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -113,7 +111,7 @@ impl OpenCalls {
         let mut all = Vec::new();
         for entry in fs::read_dir(&self.directory).into_iter().flatten().flatten() {
             let name = entry.file_name();
-            if name == CLOSED || name == TAINT {
+            if name == CLOSED || name == TAINT || private_file::is_part(Path::new(&name)) {
                 continue;
             }
             let call = fs::read(entry.path()).ok();
@@ -170,10 +168,8 @@ impl OpenCalls {
     }
 
     fn write(&self, name: &str, text: &[u8]) -> io::Result<()> {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
-        let mut options = fs::OpenOptions::new();
-        let options = options.write(true).create(true).truncate(true).mode(0o600);
-        options.open(self.directory.join(name))?.write_all(text)
+        private_file::make_directory(&self.directory)?;
+        private_file::write(&self.directory.join(name), text, Durability::Crash)
     }
 }
 

@@ -1,20 +1,17 @@
-//! `eclusa log stats`: counts, times and what is asked most, for people, programs and a page.
+//! `eclusa log stats`: counts, times and what is asked most, for people and programs.
 
-use std::{collections::BTreeMap, path::Path};
+use std::collections::BTreeMap;
 
+use eclusa::audit::stats::{LogStats, percentile};
 use eclusa_store::Store;
 use serde_json::{Value, json};
 
-use super::filter::all_calls;
 use crate::{
-    commands::call_record::CallRecord,
+    commands::{call_record::short, log_call},
     failure::Failure,
-    remember::replace,
     screen::{Screen, Style, layout, sanitize},
     since::Since,
 };
-
-mod page;
 
 /// How wide the longest bar is.
 const BAR: usize = 30;
@@ -25,67 +22,52 @@ const MAX_LINES: usize = 12;
 pub(super) fn run(
     store: &Store,
     since: Option<Since>,
-    html: Option<&Path>,
     json: bool,
     screen: &mut Screen,
 ) -> Result<(), Failure> {
-    let stats = Stats::count(&all_calls(store, since)?);
-    if let Some(file) = html {
-        replace(file, page::render(&stats))
-            .map_err(|err| Failure::failed(format!("cannot write `{}`: {err}", file.display())))?;
-        return Ok(screen.line(&format!("wrote {}", sanitize(&file.display().to_string())))?);
-    }
-    match json {
-        true => Ok(screen.json(&stats.as_json())?),
-        false => stats.print(screen),
-    }
+    let stats = StatsView::new(LogStats::count(&log_call::since(store, since)?));
+    if json { Ok(screen.json(&stats.as_json())?) } else { stats.print(screen) }
 }
 
-/// Counts of the calls of a log.
-#[derive(Debug, Default)]
-struct Stats {
-    calls: usize,
-    asked: usize,
-    tools: BTreeMap<String, usize>,
-    outcomes: BTreeMap<String, usize>,
-    /// What people were asked about: tool and subject.
+/// The page that was a file.
+pub(super) fn no_page() -> Failure {
+    Failure::usage(
+        "`--html` was removed: `eclusa approvals serve` shows these numbers and their course on the \
+         page `Metrics`",
+    )
+}
+
+/// What is told of a log.
+struct StatsView {
+    all: LogStats,
+    /// What people were asked about: tool and subject, in a line each.
     questions: BTreeMap<String, usize>,
-    /// How long calls took, by tool, in milliseconds, sorted.
-    times: BTreeMap<String, Vec<u64>>,
 }
 
-impl Stats {
-    fn count(calls: &[CallRecord]) -> Stats {
-        let mut stats = Stats { calls: calls.len(), ..Stats::default() };
-        for call in calls {
-            let tool = call.text("tool").to_owned();
-            *stats.tools.entry(tool.clone()).or_default() += 1;
-            *stats.outcomes.entry(call.outcome().to_owned()).or_default() += 1;
-            let of_changes = call.field("changes").and_then(|it| it.get("approval"));
-            if call.field("approval").or(of_changes).is_some() {
-                stats.asked += 1;
-                let subject = format!("{tool} {}", call.about());
-                *stats.questions.entry(subject.trim_end().to_owned()).or_default() += 1;
-            }
-            if let Some(ms) = call.field("ms").and_then(Value::as_u64) {
-                stats.times.entry(tool).or_default().push(ms);
-            }
+impl StatsView {
+    fn new(all: LogStats) -> StatsView {
+        let mut questions = BTreeMap::new();
+        for ((tool, subject), count) in &all.questions {
+            let line = format!("{tool} {}", short(subject));
+            *questions.entry(line.trim_end().to_owned()).or_default() += count;
         }
-        stats.times.values_mut().for_each(|it| it.sort_unstable());
-        stats
+        StatsView { all, questions }
     }
 
     fn print(&self, screen: &mut Screen) -> Result<(), Failure> {
-        let (calls, asked) = (self.calls, self.asked);
+        let (calls, asked) = (self.all.calls, self.all.asked);
         screen.styled(Style::Strong, &format!("{calls} calls, {asked} asked about"))?;
-        let lists =
-            [("tools", &self.tools), ("outcomes", &self.outcomes), ("asked most", &self.questions)];
+        let lists = [
+            ("tools", &self.all.tools),
+            ("outcomes", &self.all.outcomes),
+            ("asked most", &self.questions),
+        ];
         for (title, counts) in lists.into_iter().filter(|(_, counts)| !counts.is_empty()) {
             screen.line("")?;
             screen.styled(Style::Strong, title)?;
             screen.table(&bars(counts))?;
         }
-        if !self.times.is_empty() {
+        if !self.all.times.is_empty() {
             screen.line("")?;
             let headings = ["time in ms", "median", "95 %", "longest"];
             let cell = |(at, text): (usize, String)| match at {
@@ -94,8 +76,8 @@ impl Stats {
             };
             let row = |texts: [String; 4]| texts.into_iter().enumerate().map(cell).collect();
             let mut rows: Vec<Vec<String>> = vec![row(headings.map(str::to_owned))];
-            for (tool, times) in &self.times {
-                let [median, most, all] = [50, 95, 100].map(|it| percentile(times, it).to_string());
+            for (tool, times) in &self.all.times {
+                let [median, most, all] = [50, 95, 100].map(|it| at(times, it).to_string());
                 rows.push(row([format!("  {}", sanitize(tool)), median, most, all]));
             }
             screen.headed_table(&rows)?;
@@ -105,18 +87,19 @@ impl Stats {
 
     fn as_json(&self) -> Value {
         let times: BTreeMap<&str, Value> = self
+            .all
             .times
             .iter()
             .map(|(tool, all)| {
-                let at = |it| percentile(all, it);
+                let at = |it| at(all, it);
                 (tool.as_str(), json!({"median": at(50), "p95": at(95), "max": at(100)}))
             })
             .collect();
         json!({
-            "calls": self.calls,
-            "asked": self.asked,
-            "tools": self.tools,
-            "outcomes": self.outcomes,
+            "calls": self.all.calls,
+            "asked": self.all.asked,
+            "tools": self.all.tools,
+            "outcomes": self.all.outcomes,
             "questions": self.questions,
             "ms": times,
         })
@@ -142,11 +125,7 @@ fn bars(counts: &BTreeMap<String, usize>) -> Vec<Vec<String>> {
     all.iter().map(row).collect()
 }
 
-/// The value below which so many percent of these sorted values are.
-fn percentile(sorted: &[u64], percent: usize) -> u64 {
-    let at = (sorted.len() * percent).div_ceil(100).saturating_sub(1);
-    sorted.get(at).copied().unwrap_or_default()
+/// The value below which so many percent of these sorted values are; zero where there are none.
+fn at(sorted: &[u64], percent: usize) -> u64 {
+    percentile(sorted, percent).unwrap_or_default()
 }
-
-#[cfg(test)]
-mod tests;

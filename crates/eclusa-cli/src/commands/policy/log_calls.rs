@@ -1,48 +1,46 @@
-//! LoggedCall calls, as far as the log lets them be judged again.
+//! Past calls, as far as the log lets them be judged again.
 
 use std::collections::BTreeMap;
 
-use eclusa::{Gate, Mode, Run, ToolCall, workspace::digest};
+use eclusa::{Decision, Gate, Run, ToolCall, audit::calls::CallRecord};
 use eclusa_store::Store;
 use serde_json::Value;
 
-use crate::{
-    commands::{call_record::CallRecord, log_call},
-    failure::Failure,
-    since::Since,
-};
+use crate::{commands::log_call, failure::Failure, since::Since};
 
-/// How many records are read at a time.
-const PAGE: usize = 1_000;
-
-/// A call of the log.
+/// A past call that can be judged again.
 pub(super) struct LoggedCall {
-    pub(super) number: u64,
-    pub(super) tool: String,
+    /// What the log has of it.
+    pub(super) record: CallRecord,
     /// What was decided then.
-    pub(super) decision: String,
-    /// How a person answered, if one was asked: about the call, or about its changes.
-    pub(super) answer: Option<String>,
-    /// True when it ran to its end and what it changed was not discarded.
-    pub(super) went_well: bool,
-    mode: Option<Mode>,
+    pub(super) decision: Decision,
     args: Value,
 }
 
 impl LoggedCall {
+    /// The number of the call.
+    pub(super) fn number(&self) -> u64 {
+        self.record.number()
+    }
+
     /// The call, to be judged again.
     pub(super) fn call(&self) -> ToolCall {
-        ToolCall::new(format!("replay-{}", self.number), self.tool.clone(), self.args.clone())
+        let id = format!("replay-{}", self.number());
+        ToolCall::new(id, self.record.tool().to_owned(), self.args.clone())
     }
 
     /// What a gate makes of it, in the mode of that time.
-    pub(super) fn again(&self, gate: &Gate) -> &'static str {
-        let mode = self.mode.unwrap_or(gate.run().mode);
+    pub(super) fn again(&self, gate: &Gate) -> Decision {
+        let mode = self.record.mode().unwrap_or(gate.run().mode);
         let gate = gate.for_run(Run { mode, ..gate.run().clone() });
-        match gate.check(self.call()) {
-            Ok((_, verdict)) => verdict.decision.as_str(),
-            Err(_) => "deny",
-        }
+        gate.check(self.call()).map_or(Decision::Deny, |(_, verdict)| verdict.decision)
+    }
+
+    /// True when a person said yes to it, it ran to its end, and what it changed was not discarded.
+    pub(super) fn was_welcome(&self) -> bool {
+        let kept = self.record.changes().is_none_or(|it| !it.is_discarded());
+        let yes = self.record.approval().is_some_and(|it| it.is_yes());
+        yes && kept && self.record.outcome() == "ok"
     }
 
     /// In a line, short.
@@ -53,7 +51,7 @@ impl LoggedCall {
             Some(at) => format!("{}…", args.get(..at).unwrap_or_default()),
             None => args,
         };
-        format!("call {}: {} {args}", self.number, self.tool)
+        format!("call {}: {} {args}", self.number(), self.record.tool())
     }
 }
 
@@ -66,20 +64,9 @@ pub(super) struct LoggedCalls {
 
 /// All calls of the log since then.
 pub(super) fn calls(store: &Store, since: Option<Since>) -> Result<LoggedCalls, Failure> {
-    let mut next = match since {
-        None => 1,
-        Some(since) => log_call::LogCall::first_record(store, since)?,
-    };
-    let mut records = Vec::new();
-    loop {
-        let page = store.records(next, PAGE).map_err(Failure::failed)?;
-        let Some(last) = page.last() else { break };
-        next = last.seq + 1;
-        records.extend(page);
-    }
     let mut calls = LoggedCalls::default();
-    for entry in CallRecord::gather(&records) {
-        match read(&entry.as_json()) {
+    for record in log_call::since(store, since)? {
+        match judged_again(record) {
             Ok(call) => calls.all.push(call),
             Err(why) => *calls.left.entry(why).or_default() += 1,
         }
@@ -87,41 +74,16 @@ pub(super) fn calls(store: &Store, since: Option<Since>) -> Result<LoggedCalls, 
     Ok(calls)
 }
 
-fn read(fields: &Value) -> Result<LoggedCall, &'static str> {
-    let text = |value: &Value, key: &str| {
-        value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
-    };
-    let decision = text(fields, "decision");
-    if decision.is_empty() {
-        return Err("never came to a decision");
-    }
-    if fields.get("origin").and_then(Value::as_str) == Some("tool") {
+/// The call, if it can be judged again; the error says why it cannot.
+fn judged_again(record: CallRecord) -> Result<LoggedCall, &'static str> {
+    let decision = record.decision().ok_or("never came to a decision")?;
+    if record.is_of_a_tool() {
         return Err("were made by another tool");
     }
     // A person typed it, and the tool is there for no model.
-    if ["undo", "redo"].contains(&text(fields, "tool").as_str()) {
+    if ["undo", "redo"].contains(&record.tool()) {
         return Err("took a change back or made it again");
     }
-    let args = fields.get("args").ok_or("have no arguments in the log, only their digest")?;
-    if fields.get("args_redacted").and_then(Value::as_u64).unwrap_or_default() > 0 {
-        return Err("had secrets in their arguments, which the log does not hold");
-    }
-    // What was shortened has another digest, whatever it looks like.
-    if digest(args).to_string() != text(fields, "args_sha256") {
-        return Err("had long arguments, which the log holds shortened");
-    }
-    let changes = fields.get("changes");
-    let answered = |value: Option<&Value>| {
-        value.and_then(|it| it.get("approval")).map(|it| text(it, "answer"))
-    };
-    let kept = changes.is_none_or(|it| text(it, "outcome") != "discarded");
-    Ok(LoggedCall {
-        number: fields.get("number").and_then(Value::as_u64).unwrap_or_default(),
-        tool: text(fields, "tool"),
-        decision,
-        answer: answered(Some(fields)).or_else(|| answered(changes)),
-        went_well: text(fields, "code") == "ok" && kept,
-        mode: text(fields, "mode").parse().ok(),
-        args: args.clone(),
-    })
+    let args = record.whole_args()?.clone();
+    Ok(LoggedCall { record, decision, args })
 }

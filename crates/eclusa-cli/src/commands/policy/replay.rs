@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, path::Path};
 use eclusa_config::Layer;
 use serde_json::json;
 
-use super::{log_calls, try_rule};
+use super::{
+    log_calls::{self, LoggedCall},
+    try_rule,
+};
 use crate::{
     args::Global,
     config_layers,
@@ -27,18 +30,17 @@ pub(super) fn run(
     let ctx = AppContext::open(global)?;
     let calls = log_calls::calls(&ctx.paths.log()?, since)?;
     let gate = try_rule::with(&ctx, &changed(&ctx, file)?)?;
-    let mut differences: BTreeMap<(String, &'static str), Vec<&log_calls::LoggedCall>> =
-        BTreeMap::new();
+    let mut differences: BTreeMap<(&str, &str), Vec<&LoggedCall>> = BTreeMap::new();
     for call in &calls.all {
-        let now = call.again(&gate);
-        if now != call.decision {
-            differences.entry((call.decision.clone(), now)).or_default().push(call);
+        let (then, now) = (call.decision, call.again(&gate));
+        if now != then {
+            differences.entry((then.as_str(), now.as_str())).or_default().push(call);
         }
     }
     let same = calls.all.len() - differences.values().map(Vec::len).sum::<usize>();
     if global.json {
         for ((then, now), calls) in &differences {
-            let numbers: Vec<u64> = calls.iter().map(|it| it.number).collect();
+            let numbers: Vec<u64> = calls.iter().map(|it| it.number()).collect();
             screen.json(&json!({"then": then, "now": now, "calls": numbers}))?;
         }
         screen.json(&json!({"same": same, "not_replayed": calls.left}))?;
@@ -51,12 +53,13 @@ pub(super) fn run(
     screen.line(&format!("{all} judged again, {same} as before"))?;
     for ((then, now), calls) in &differences {
         let count = calls.len();
-        let style = if rank(now) < rank(then) { Style::Warn } else { Style::Strong };
+        let looser = calls.first().is_some_and(|it| it.again(&gate) < it.decision);
+        let style = if looser { Style::Warn } else { Style::Strong };
         screen.styled(style, &format!("{then} -> {now}: {count}"))?;
         for call in calls.iter().take(SHOWN) {
-            let answer = call.answer.as_ref().map(|it| match it.as_str() {
-                "no_approver" => " (nobody could be asked)".to_owned(),
-                it => format!(" (answered {it})"),
+            let answer = call.record.approval().map(|it| match it.had_nobody() {
+                true => " (nobody could be asked)".to_owned(),
+                false => format!(" (answered {})", it.answer()),
             });
             let line = format!("  {}{}", call.line(), answer.unwrap_or_default());
             screen.line(&sanitize(&line))?;
@@ -69,10 +72,6 @@ pub(super) fn run(
         screen.styled(Style::Faint, &format!("{count} not replayed: they {why}"))?;
     }
     Ok(Exit::Done)
-}
-
-fn rank(decision: &str) -> usize {
-    ["allow", "stage", "ask", "deny"].iter().position(|it| *it == decision).unwrap_or_default()
 }
 
 /// The layers, with the file in the place of the person's own.

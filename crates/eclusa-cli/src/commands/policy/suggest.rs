@@ -21,9 +21,6 @@ use crate::{
     since::Since,
 };
 
-/// Answers that let a call run.
-const YES: [&str; 3] = ["once", "session", "always"];
-
 /// A rule, and the calls about which nobody would have been asked.
 struct Proposal {
     toml: String,
@@ -52,7 +49,7 @@ pub(super) fn run(
         screen.line("")?;
     }
     if proposals.is_empty() && !global.json {
-        let asked = calls.all.iter().filter(|it| it.answer.is_some()).count();
+        let asked = calls.all.iter().filter(|it| it.record.was_asked()).count();
         screen.line(&format!(
             "nothing to suggest: questions so far: {asked}, and no rule saves one without letting \
              through what nobody said yes to"
@@ -79,11 +76,11 @@ fn proposals(
     count: usize,
 ) -> Result<Vec<Proposal>, Failure> {
     let gate = ctx.judge()?;
-    let now: Vec<&'static str> = calls.iter().map(|it| it.again(&gate)).collect();
+    let now: Vec<Decision> = calls.iter().map(|it| it.again(&gate)).collect();
     let mut candidates = BTreeSet::new();
     for (call, now) in calls.iter().zip(&now) {
-        if ["ask", "stage"].contains(now)
-            && said_yes(call)
+        if [Decision::Ask, Decision::Stage].contains(now)
+            && call.was_welcome()
             && let Ok(explanation) = gate.explain(call.call())
         {
             candidates.extend(rules(&explanation));
@@ -107,12 +104,13 @@ fn proposals(
     Ok(proposals)
 }
 
-fn said_yes(call: &LoggedCall) -> bool {
-    call.went_well && call.answer.as_deref().is_some_and(|it| YES.contains(&it))
-}
-
 /// The proposal, if it saves a question and loosens nothing but what was answered with yes.
-fn tried(ctx: &AppContext, toml: String, calls: &[LoggedCall], now: &[&str]) -> Option<Proposal> {
+fn tried(
+    ctx: &AppContext,
+    toml: String,
+    calls: &[LoggedCall],
+    now: &[Decision],
+) -> Option<Proposal> {
     let gate = try_rule::gate(ctx, &toml).ok()?;
     let mut saved = Vec::new();
     let mut example = None;
@@ -121,10 +119,10 @@ fn tried(ctx: &AppContext, toml: String, calls: &[LoggedCall], now: &[&str]) -> 
         if then == *now {
             continue;
         }
-        if !said_yes(call) {
+        if !call.was_welcome() {
             return None;
         }
-        saved.push(call.number);
+        saved.push(call.number());
         example.get_or_insert_with(|| call.line());
     }
     Some(Proposal { toml, saved, example: example? })

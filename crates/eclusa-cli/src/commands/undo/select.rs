@@ -4,11 +4,12 @@ use std::collections::HashSet;
 
 use eclusa::{
     Registry, Workspace,
+    audit::calls::{self, CallRecord},
     workspace::{UndoEntry, UndoError, UndoStatus},
 };
 use eclusa_store::Store;
 
-use crate::{commands::log_call::LogCall, failure::Failure, since::Since};
+use crate::{commands::log_call, failure::Failure, since::Since};
 
 /// Which calls, as typed.
 #[derive(Debug)]
@@ -46,11 +47,13 @@ pub(super) fn find(
     let last = standing.iter().rev().find(|it| it.status == UndoStatus::Committed);
     let last = || last.ok_or_else(|| nothing(&standing));
     let undoable = |calls: Vec<u64>| undoable(workspace, calls);
-    let beyond = |from: u64, belongs: &dyn Fn(&LogCall) -> bool| -> Result<_, Failure> {
+    let beyond = |from: u64, belongs: &dyn Fn(&CallRecord) -> bool| -> Result<_, Failure> {
         let mut beyond = Vec::new();
-        for past in LogCall::since(store, from)? {
-            if belongs(&past) && !all.contains(&past.number) && past.left_nothing(registry) {
-                beyond.push((past.number, format!("nothing was kept of what `{}` did", past.tool)));
+        let calls = calls::calls_from(store, from).map_err(Failure::failed)?;
+        for past in calls.iter().filter(|it| it.was_started() && belongs(it)) {
+            if !all.contains(&past.number()) && log_call::left_nothing(past, registry) {
+                let what = format!("nothing was kept of what `{}` did", past.tool());
+                beyond.push((past.number(), what));
             }
         }
         Ok(beyond)
@@ -81,26 +84,26 @@ pub(super) fn find(
             }
         }
         Selection::Turn => {
-            let last = LogCall::find(store, last()?.call)?;
-            let belongs = |it: &LogCall| it.is_of_the_turn(&last);
+            let last = log_call::find(store, last()?.call)?;
+            let belongs = |it: &CallRecord| log_call::are_of_one_turn(it, &last);
             let mut calls = Vec::new();
             for entry in standing.iter().rev() {
-                if belongs(&LogCall::find(store, entry.call)?) {
+                if belongs(&log_call::find(store, entry.call)?) {
                     calls.push(entry.call);
                 }
             }
-            let first = calls.iter().min().copied().unwrap_or(last.number);
-            let first = LogCall::find(store, first)?.record;
+            let first = calls.iter().min().copied().unwrap_or(last.number());
+            let first = log_call::find(store, first)?.first_record();
             let (calls, mut passed) = undoable(calls);
             passed.extend(beyond(first, &belongs)?);
             Selected { calls, beyond: passed }
         }
         Selection::Since(when) => {
-            let from = LogCall::first_record(store, when)?;
+            let from = log_call::first_record(store, when)?;
             let mut calls = Vec::new();
             // Numbers rise with the records.
             for entry in standing.iter().rev() {
-                if LogCall::find(store, entry.call)?.record < from {
+                if log_call::find(store, entry.call)?.first_record() < from {
                     break;
                 }
                 calls.push(entry.call);

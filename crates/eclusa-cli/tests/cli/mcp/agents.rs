@@ -19,6 +19,7 @@ fn mcp_the_clients_name_and_version_are_on_record() {
 
 #[test]
 fn mcp_no_text_is_empty_and_a_silent_command_says_what_it_changed() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::with("mode = \"yolo\"\n");
     world.write("workspace/old.txt", "x\n");
     let mut client = Client::modern(&world, json!({}));
@@ -127,6 +128,7 @@ fn git(world: &World, words: &[&str]) -> String {
 /// Edits, a commit and a branch in one command are undone together, with the rules that are shipped.
 #[test]
 fn d4_what_git_wrote_through_an_agent_is_undone() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::with("mode = \"yolo\"\n");
     world.write("workspace/a.txt", "one\n");
     git(&world, &["init", "-q"]);
@@ -150,6 +152,7 @@ fn d4_what_git_wrote_through_an_agent_is_undone() {
 /// Certificates of a virtual environment are no secrets; a key is, and the refusal names it.
 #[test]
 fn d20_a_virtual_environment_is_made_and_a_refusal_names_the_file() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::with("mode = \"auto-approve\"\n");
     let mut client = Client::modern(&world, json!({}));
     let place = ".venv/lib/python3/site-packages/certifi";

@@ -145,6 +145,7 @@ fn mcp_http_answers_the_newer_era_without_a_session() {
 
 #[test]
 fn mcp_http_requests_of_one_client_are_one_conversation() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     std::fs::create_dir(world.path("workspace/inner")).unwrap();
     let up = Up::start(&world, None);

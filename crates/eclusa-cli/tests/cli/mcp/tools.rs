@@ -115,6 +115,7 @@ fn mcp_a_call_that_is_taken_back_ends_and_is_on_record() {
 
 #[test]
 fn mcp_a_session_that_ends_leaves_no_job_and_no_layer() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     for legacy in [true, false] {
         let mut client = match legacy {
@@ -146,6 +147,7 @@ fn mcp_the_clients_own_id_for_a_call_is_the_one_on_record() {
 /// A model has no use for a list of it.
 #[test]
 fn mcp_what_came_or_went_with_its_directory_is_counted() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::with("mode = \"yolo\"\n");
     let mut client = Client::modern(&world, json!({}));
     let mut said = |command: &str| {

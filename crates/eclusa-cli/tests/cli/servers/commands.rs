@@ -7,6 +7,7 @@ use crate::world::World;
 
 #[test]
 fn a_server_is_added_tried_and_removed() {
+    eclusa_testing::needs!(Namespaces);
     let world = configured("# mine\nmode = \"yolo\" # bold\n");
     let add = ["servers", "add", "fake", "--", "python3", "fake.py", "odd=yes"];
     let ran = world.eclusa(&add);
@@ -140,6 +141,7 @@ fn run_check_and_tools_start_the_server_that_is_meant_and_no_other() {
 
 #[test]
 fn list_check_says_how_each_is() {
+    eclusa_testing::needs!(Namespaces);
     let world = behind(&[("fake", &[]), ("broken", &["crash"])]);
     let ran = world.eclusa(&["servers", "list", "--check"]);
     assert_eq!(ran.code, 1, "{ran:?}");

@@ -59,6 +59,7 @@ fn noise_without_end_on_standard_error_is_heard_and_forgotten() {
 
 #[test]
 fn a_list_that_changes_without_end_is_not_read_without_end() {
+    eclusa_testing::needs!(Namespaces);
     let world = behind(&[("fake", &["restless", "threads=no"])]);
     let mut client = Client::modern(&world, json!({}));
     for round in 0..20 {

@@ -12,6 +12,7 @@ use crate::{
 
 #[test]
 fn a_server_reads_the_workspace_and_writes_only_to_its_own_directory() {
+    eclusa_testing::needs!(Namespaces);
     let world = behind(&[("fake", &[])]);
     world.write("workspace/plain.txt", "plain\n");
     world.write("workspace/.env", "TOKEN=x\n");
@@ -32,6 +33,7 @@ fn a_server_reads_the_workspace_and_writes_only_to_its_own_directory() {
 
 #[test]
 fn a_server_sees_neither_our_log_nor_our_configuration_nor_another_servers_directory() {
+    eclusa_testing::needs!(Namespaces);
     let world = behind(&[("fake", &[]), ("other", &[])]);
     let mut client = Client::modern(&world, json!({}));
     works(&mut client, "mcp_other_write", json!({"path": "~/secret", "text": "of other"}));
@@ -94,6 +96,7 @@ fn a_server_gets_the_variables_that_are_named_and_a_home_of_its_own() {
 
 #[test]
 fn a_server_reaches_no_host_that_is_not_named_and_it_is_told_which_it_tried() {
+    eclusa_testing::needs!(Namespaces);
     let world = behind(&[("fake", &[])]);
     let mut client = Client::modern(&world, json!({}));
     let fetch = json!({"text": "http://registry.example/x"});
@@ -109,6 +112,7 @@ fn a_server_reaches_no_host_that_is_not_named_and_it_is_told_which_it_tried() {
 
 #[test]
 fn what_holds_a_server_is_on_record_with_every_call() {
+    eclusa_testing::needs!(Namespaces);
     let config =
         format!("mode = \"yolo\"\n{}{}sandbox = false\n", entry("held", &[]), entry("loose", &[]));
     let world = configured(&config);

@@ -23,6 +23,7 @@ fn a_wrapped_server_is_there_alone_and_under_a_name_of_its_own() {
 
 #[test]
 fn a_wrapped_server_gets_what_the_line_says_and_no_more() {
+    eclusa_testing::needs!(Namespaces);
     let world = configured(YOLO);
     let words = "mcp --wrap --name other --access write --env LINE -- python3 fake.py";
     let mut command = world.command(&words.split(' ').collect::<Vec<_>>());
@@ -98,6 +99,7 @@ fn d16_a_wrapped_server_that_is_down_is_told_where_its_tools_would_be() {
 /// The grant that is named is one that would help, as it is typed.
 #[test]
 fn d16_d18_a_wrapped_server_that_cannot_write_is_told_what_it_may() {
+    eclusa_testing::needs!(Namespaces);
     let world = configured(YOLO);
     let wrap = ["mcp", "--wrap", "--", "python3", "fake.py"];
     let mut client = Client::modern_with(&world, &wrap, json!({}));

@@ -17,6 +17,7 @@ fn live() -> World {
 /// A later command reaches the server of an earlier one, on localhost and nowhere else.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_in_the_background_is_reached_by_later_commands_of_the_conversation() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::yes();
     let server = "perl -MIO::Socket -e '$| = 1; $s = IO::Socket::INET->new(Listen => 1, LocalAddr => \"127.0.0.1\");
         print \"at \", $s->sockport, \" \"; while ($c = $s->accept) { print $c \"served\n\"; close $c }'";
@@ -70,6 +71,7 @@ async fn signal(world: &World, id: u64, name: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn jobs_run_in_the_background_over_a_layer_and_end() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::yes();
     let args =
         json!({"command": "echo real > live; cat live; echo one; sleep 1000", "background": true});
@@ -170,6 +172,7 @@ async fn jobs_can_be_stopped_continued_and_killed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_that_is_stopped_can_be_ended() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::yes();
     let id =
         start(&world, "trap 'echo cleaned; exit' TERM; echo ready; while :; do sleep 0.02; done")

@@ -11,6 +11,7 @@ use super::{SandboxSettings, World};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tmp_lasts_for_the_conversation_and_goes_with_it() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::yes();
     let reply = world.bash("mkdir /tmp/d; echo hi > /tmp/d/s.txt; echo x > /var/tmp/other").await;
     assert_eq!(reply.code(), "ok", "{}", reply.content());
@@ -58,6 +59,7 @@ fn home() -> (tempfile::TempDir, impl FnOnce(&mut crate::SandboxSettings)) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_home_directory_is_read_only_and_secrets_are_not_seen() {
+    eclusa_testing::needs!(Namespaces);
     let (home, settle) = home();
     let world = World::new(Answer::Once, settle);
     fs::File::create(world.path(".env")).unwrap();
@@ -72,6 +74,7 @@ async fn the_home_directory_is_read_only_and_secrets_are_not_seen() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn caches_are_warm_private_and_last_for_the_workspace() {
+    eclusa_testing::needs!(Namespaces);
     let (home, settle) = home();
     let world = World::new(Answer::Once, settle);
     let text = "ls ~/.npm/_cacache ~/.cargo/registry/src; echo new > ~/.npm/_cacache/three
@@ -94,6 +97,7 @@ async fn caches_are_warm_private_and_last_for_the_workspace() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_at_the_same_time_do_not_share_a_layer() {
+    eclusa_testing::needs!(Namespaces);
     let (_home, settle) = home();
     let world = World::new(Answer::Once, settle);
     let job =
@@ -111,6 +115,7 @@ async fn commands_at_the_same_time_do_not_share_a_layer() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_workspace_in_the_home_directory_is_staged_as_well() {
+    eclusa_testing::needs!(Namespaces);
     let scratch = tempfile::tempdir().unwrap();
     let world = World::new(Answer::Once, |it| {
         // The state is in the home directory too, where it is for most people.
@@ -125,6 +130,7 @@ async fn a_workspace_in_the_home_directory_is_staged_as_well() {
 /// Which host it was is known although none may be reached.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_that_was_tried_is_named() {
+    eclusa_testing::needs!(Namespaces);
     let world = World::yes();
     let script = "at=${https_proxy#http://}; exec 3<>/dev/tcp/${at%:*}/${at#*:}
         printf 'CONNECT crates.example:443 HTTP/1.1\\r\\nHost: crates.example:443\\r\\n\\r\\n' >&3
@@ -141,6 +147,7 @@ async fn a_host_that_was_tried_is_named() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_directory_outside_is_written_where_a_person_has_opened_it() {
+    eclusa_testing::needs!(Namespaces);
     let outside = tempfile::tempdir().unwrap();
     let (open, shut) = (outside.path().join("open"), outside.path().join("shut"));
     fs::create_dir(&open).unwrap();

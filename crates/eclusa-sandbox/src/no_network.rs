@@ -1,0 +1,18 @@
+//! The network that sandboxes share, where nothing can be enforced: there is none.
+
+use std::convert::Infallible;
+
+use crate::capabilities::{HostCapabilities, Missing};
+use crate::step::SandboxError;
+
+/// A network that several sandboxes share. There is none.
+#[derive(Debug, Clone)]
+pub struct SharedNetwork(Infallible);
+
+impl SharedNetwork {
+    /// Refuses.
+    pub fn new(capabilities: &HostCapabilities) -> Result<SharedNetwork, SandboxError> {
+        let enforcement = capabilities.enforcement();
+        Err(SandboxError::Unable { lacking: Missing::Namespaces, enforcement })
+    }
+}
