@@ -93,6 +93,7 @@ impl Packages {
 struct Scratch {
     house: PathBuf,
     target: PathBuf,
+    crates: Vec<String>,
 }
 
 impl Scratch {
@@ -100,7 +101,10 @@ impl Scratch {
     fn new() -> io::Result<Scratch> {
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), Into::into);
         // The dependencies that were built for the tests serve the mutants too.
-        let scratch = Scratch { house: target.join("mutants/house"), target };
+        let crates = fs::read_dir(root().join("crates"))?
+            .map(|it| it.map(|it| it.file_name().to_string_lossy().into_owned()))
+            .collect::<io::Result<Vec<String>>>()?;
+        let scratch = Scratch { house: target.join("mutants/house"), target, crates };
         for entry in fs::read_dir(root())? {
             let name = entry?.file_name();
             if name != "target" && name != ".git" {
@@ -236,6 +240,11 @@ impl Scratch {
         // is compiled for it once need not be quick.
         cargo.env("CARGO_INCREMENTAL", "1");
         cargo.args(["--config", "profile.dev.package.eclusa-shell.opt-level=0"]);
+        // Cargo takes crates of the copy for those of the workspace, which has the same paths in it: a setting that
+        // no other build has keeps them apart, and packages of others are still built once.
+        for name in &self.crates {
+            cargo.args(["--config", &format!("profile.dev.package.{name}.codegen-units=255")]);
+        }
         cargo.output().map_err(|err| format!("cargo cannot be started: {err}"))
     }
 

@@ -1,8 +1,8 @@
 //! The binary `eclusa`: one gate for every tool call, on the command line.
 //!
-//! This crate is the only one that reads the environment, the home directory and the terminal.
-//! `spawn.rs` starts every program that it runs itself; `eclusa-sandbox` starts commands in sandboxes, and
-//! asks git what its settings say.
+//! The program and what it is made of (`eclusa-app`, `eclusa-term`, `eclusa-spawn`) read the environment, the home
+//! directory and the terminal; no library does. `eclusa-spawn` starts every program that it runs itself; `eclusa-sandbox`
+//! starts commands in sandboxes, and asks git what its settings say.
 
 use std::{ffi::OsString, io::Write as _, process::ExitCode};
 
