@@ -11,9 +11,7 @@ use tracing::Instrument as _;
 use crate::{
     AuditError, Event, Explanation, Incoming, Metrics, PermissionClass, Permit, Policy, Receipt,
     Registered, Released, Reply, Run, SentRequest, Stage, Stop, ToolCall, Verdict,
-    approve::memory::Memory,
-    audit::ledger::{Entry, Ledger, millis},
-    stop::Decider,
+    approve::memory::Memory, reply::millis, stop::Decider,
 };
 
 mod allowance;
@@ -24,6 +22,7 @@ mod conversations;
 pub(crate) mod execute;
 mod judge;
 mod judge_changes;
+pub(crate) mod ledger;
 pub(crate) mod permit;
 mod picked;
 mod question;
@@ -32,7 +31,9 @@ pub(crate) mod review;
 pub(crate) mod settle;
 mod setup;
 mod staging;
-pub(crate) mod validate;
+mod validate;
+
+use ledger::{Entry, Ledger};
 
 pub use builder::{BuildError, GateBuilder};
 pub use setup::{Cut, Delegate, GateSetup, Limits};
@@ -237,7 +238,7 @@ impl Gate {
             let call = call.with_context(conversations::moment(&self.setup, &self.run));
             // The mode and what this machine can do have a say too.
             let verdict = judge::judge(&self.setup, &self.run, &call);
-            Ok(Explanation { verdict, ..self.setup.live.policy.load().explain(&call) })
+            Ok(Explanation { verdict, ..self.setup.live.policy.load().explain(&call.view()) })
         }));
         explained.unwrap_or_else(|_panic| Err(Stop::denied(Decider::Gate, "a check crashed")))
     }

@@ -3,7 +3,7 @@
 use base64::{Engine as _, prelude::BASE64_STANDARD as BASE64};
 use serde_json::{Map, Value, json};
 
-use crate::{Attachment, Body, Media, Reply, audit::ledger::millis};
+use crate::{Attachment, Body, Media, Reply, reply::millis};
 
 /// The shapes in which a result can be written (C17).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

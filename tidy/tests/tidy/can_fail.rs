@@ -118,7 +118,7 @@ fn tokens_that_can_be_conjured_up() {
             "crates/eclusa/src/gate/permit.rs",
             "#[derive(Debug, Clone)] pub struct Permit { pub(crate) call: Reviewed }",
         ),
-        Source::new("crates/eclusa/src/gate/execute.rs", "pub struct Job;"),
+        Source::new("crates/eclusa/src/tool/job.rs", "pub struct Job;"),
     ]);
     complains(&wrong, "`Permit` must not be `Clone`");
     complains(&wrong, "`Permit` must have fields, and keep them private");
@@ -136,6 +136,9 @@ fn tokens_opened_elsewhere() {
         "fn f(it: Permit) { Some(it).map(Permit::into_call); }",
         "fn f(it: Permit) { dbg!(it.into_call()); }",
         "fn f() -> Reply { Reply::new(trail, ended, time, start, receipt) }",
+        "fn f(call: Validated) -> Job { Job::new(call, true, gate, None, until) }",
+        "fn f() -> Validated { Validated::check(tool, call, conversation) }",
+        "fn f(it: Released) { it.unseal_for_reply(); }",
     ] {
         complains(&tokens::complaints(&library_with("gate.rs", text)), "opens a token outside");
     }

@@ -116,7 +116,7 @@ pub(crate) fn bring_from_outside(setup: &GateSetup, run: &Run, how: Arc<str>) {
 
 /// Marks the conversation when a call that is about to run brings text from outside into it.
 pub(crate) fn mark_tainted(setup: &GateSetup, run: &Run, call: &Validated) {
-    if let Some(how) = setup.live.policy.load().taint_source(call) {
+    if let Some(how) = setup.live.policy.load().taint_source(&call.view()) {
         let text = format!("{how} (`{}`)", plainly(call.name()));
         bring_from_outside(setup, run, text.into());
     }

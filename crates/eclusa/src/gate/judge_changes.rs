@@ -26,7 +26,7 @@ pub(super) fn judged(
     let unruled = unruled(before, call, as_said);
     let spent = ChangeTotals::default();
     let moment = call.context();
-    let author = call.into();
+    let author = call.view().into();
     let effects = Effects { author, changes, lines, spent: &spent, facts, moment, unruled };
     let judged =
         catch_unwind(AssertUnwindSafe(|| setup.live.policy.load().judge_effects(&effects)));
@@ -74,9 +74,9 @@ pub(super) fn covers(
     changes: &Changes,
     (facts, lines): (&RepositoryFacts, Option<u64>),
 ) -> bool {
-    let before = Some(rules.judge(call)).filter(is_by_rule);
+    let before = Some(rules.judge(&call.view())).filter(is_by_rule);
     let unruled = unruled(before.as_ref(), call, is_as_said(setup, call, changes));
-    let (spent, moment, author) = (ChangeTotals::default(), call.context(), call.into());
+    let (spent, moment, author) = (ChangeTotals::default(), call.context(), call.view().into());
     let effects = Effects { author, changes, lines, spent: &spent, facts, moment, unruled };
     let verdict = rules.judge_effects(&effects);
     is_by_rule(&verdict) || (before.is_some() && verdict.decision < Decision::Ask)

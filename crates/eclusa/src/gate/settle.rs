@@ -288,7 +288,7 @@ fn effect_kinds(
     facts: &RepositoryFacts,
 ) -> EffectKinds {
     let (spent, unruled) = (ChangeTotals::default(), Decision::Ask);
-    let (author, moment, lines) = (call.into(), call.context(), None);
+    let (author, moment, lines) = (call.view().into(), call.context(), None);
     let effects = Effects { author, changes, lines, spent: &spent, facts, moment, unruled };
     let kinds = catch_unwind(AssertUnwindSafe(|| setup.live.policy.load().effect_kinds(&effects)));
     kinds.unwrap_or_else(|_panic| EffectKinds::all(EffectKind::Edit, changes.len()))
