@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use eclusa::{Incoming, Decision, Gate, GateSetup, Job, MemoryLog, Output, Policy, Reason, Registration, Registry, Scene, Source, Stop, Tool, ToolCall, ToolError, Touch, Validated, Verdict, parse::{anthropic, openai_chat, openai_responses}};
+use eclusa::{CallView, Incoming, Decision, Gate, GateSetup, Job, MemoryLog, Output, Policy, Reason, Registration, Registry, Scene, Source, Stop, Tool, ToolCall, ToolError, Touch, Verdict, parse::{anthropic, openai_chat, openai_responses}};
 use futures::future::BoxFuture;
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
@@ -113,7 +113,7 @@ impl Tool for Any {
 struct Open;
 
 impl Policy for Open {
-    fn judge(&self, _: &Validated) -> Verdict {
+    fn judge(&self, _: &CallView<'_>) -> Verdict {
         let (decision, source) = (Decision::Allow, Source::Rule);
         Verdict::from_reasons(vec![Reason { decision, source, origin: "fuzz".into(), text: "open".into() }])
     }

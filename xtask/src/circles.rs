@@ -25,9 +25,6 @@ struct Mention {
 /// What the root of a crate is called here.
 const ROOT: &str = "the root";
 
-/// Crates that still have a circle. The list only becomes shorter.
-const KNOWN: [&str; 1] = ["crates/eclusa"];
-
 /// Circles between top modules, crate by crate.
 pub fn complaints(sources: &[Source]) -> Vec<String> {
     let crates: BTreeSet<&str> = sources.iter().filter_map(|it| Some(place(it)?.0)).collect();
@@ -36,12 +33,7 @@ pub fn complaints(sources: &[Source]) -> Vec<String> {
 
 fn of_crate(name: &str, sources: &[Source]) -> Vec<String> {
     let mentions = between_modules(name, sources);
-    let circles = circles(&mentions);
-    if KNOWN.contains(&name) {
-        let stale = || format!("{name}: has no circle any more: take it from xtask/src/circles.rs");
-        return circles.is_empty().then(stale).into_iter().collect();
-    }
-    let told = circles.into_iter().map(|circle| {
+    let told = circles(&mentions).into_iter().map(|circle| {
         let inside = |module: &String| {
             let others = mentions.get(module).into_iter().flatten();
             let others = others.filter(|(other, _)| circle.contains(*other));

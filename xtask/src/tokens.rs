@@ -11,24 +11,27 @@ use crate::source::Source;
 
 /// Each token, and the one file of the library that makes it.
 pub const HOMES: [(&str, &str); 9] = [
-    ("Validated", "gate/validate.rs"),
+    ("Validated", "tool/validated.rs"),
     ("Reviewed", "gate/review.rs"),
     ("Permit", "gate/permit.rs"),
-    ("Job", "gate/execute.rs"),
+    ("Job", "tool/job.rs"),
     ("Raw", "gate/execute.rs"),
     ("Settled", "gate/settle.rs"),
     ("Released", "gate/release.rs"),
-    ("Started", "audit/ledger.rs"),
-    ("Reply", "audit/reply.rs"),
+    ("Started", "gate/ledger.rs"),
+    ("Reply", "reply.rs"),
 ];
 
 /// Each function that opens a token, or makes one for another file, and the files that call it,
 /// once each. (`into_call` is two methods: `Permit`'s, called in `execute.rs`, and `Reviewed`'s,
 /// called in `permit.rs`.)
-pub const OPENERS: [(&str, &[&str]); 4] = [
-    ("Reply::new", &["audit/ledger.rs"]),
+pub const OPENERS: [(&str, &[&str]); 7] = [
+    ("Job::new", &["gate/execute.rs"]),
+    ("Reply::new", &["gate/ledger.rs"]),
+    ("Validated::check", &["gate/validate.rs"]),
     ("into_call", &["gate/execute.rs", "gate/permit.rs"]),
     ("unseal", &["gate/release.rs"]),
+    ("unseal_for_reply", &["gate/ledger.rs"]),
     ("unseal_for_settling", &["gate/settle.rs"]),
 ];
 

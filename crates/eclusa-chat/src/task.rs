@@ -83,7 +83,7 @@ impl TaskTool {
         }
         let tools = self.tools(job, &role.persona, parent.depth + 1);
         let setup = ConversationSetup {
-            gate: job.gate_for_task(name, &tools, role.persona.mode),
+            gate: parent.gate.for_task(job, name, &tools, role.persona.mode),
             model,
             persona: Persona { tools: Some(tools), ..role.persona.clone() },
             store: parent.store.clone(),

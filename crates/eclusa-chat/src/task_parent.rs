@@ -2,6 +2,7 @@
 
 use std::{convert::Infallible, future::Future, sync::Arc};
 
+use eclusa::Gate;
 use tokio::sync::mpsc;
 
 use eclusa_models::{limits::TurnBudget, turn};
@@ -11,6 +12,8 @@ use crate::{events::AgentEvent, transcript::TranscriptStore};
 /// What a task must know of the conversation that started it.
 #[derive(Clone)]
 pub(crate) struct TaskParent {
+    /// The gate that its calls pass.
+    pub(crate) gate: Gate,
     pub(crate) session: String,
     pub(crate) store: Arc<dyn TranscriptStore>,
     pub(crate) budgets: Vec<TurnBudget>,

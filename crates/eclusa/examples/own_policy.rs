@@ -8,7 +8,7 @@ struct Limit(u64);
 
 impl Policy for Limit {
     // Pure: no clock, disk or network; the same call, the same verdict.
-    fn judge(&self, call: &Validated) -> Verdict {
+    fn judge(&self, call: &CallView<'_>) -> Verdict {
         let (decision, text) = match call.args()["euros"].as_u64() {
             Some(euros) if euros <= self.0 => (Decision::Allow, "it is little"),
             Some(euros) if euros <= 10 * self.0 => (Decision::Ask, "it is a lot"),

@@ -10,6 +10,7 @@ use crate::{PermissionClass, ReverseThinkingReport, Touch, Verdict};
 pub use crate::errors::{AllowanceError, RememberError, TallyError};
 pub use crate::requirement::{Escalation, Proof, Requirement, Vote};
 pub use allowance::{Allowance, Allowances, LiveAllowance};
+pub use closures::{AsyncFnApprover, FnApprover};
 pub use memory::{Grant, GrantScope, Remember, RuleUse, Tally};
 pub use outbox::{
     DueNotification, FailedNotification, NotificationEvent, NotificationTarget, Outbox, retry_after,
@@ -23,6 +24,7 @@ pub use statement::{SignedAnswer, Statement};
 pub use votes::{GivenVote, SignerDirectory};
 
 mod allowance;
+mod closures;
 pub(crate) mod memory;
 mod outbox;
 mod questions;

@@ -5,11 +5,9 @@
 pub(crate) mod body;
 pub mod calls;
 mod clock;
-pub(crate) mod ledger;
 mod memory;
 mod numbers;
 mod record;
-mod reply;
 mod sent;
 pub mod stats;
 pub(crate) mod trail;
@@ -19,9 +17,10 @@ pub use body::ArgsInLog;
 pub use clock::{Clock, SystemClock};
 pub use memory::MemoryLog;
 pub use numbers::call_number;
-pub use record::{AuditError, Broken, Head, Receipt, Record, Verifier};
-pub use reply::Reply;
+pub use record::{AuditError, Broken, Head, Record, Verifier};
 pub use sent::SentRequest;
+
+pub use crate::reply::{Receipt, Reply};
 
 use std::{
     future::Future,
@@ -104,14 +103,14 @@ impl Draft {
 
     /// A record of a call. The first of a call has a place for the call's number, and no text in a
     /// record can look like it, because quotes in texts are escaped.
-    fn of_call(start: Option<u64>, question: Option<u64>, body: String) -> Draft {
+    pub(crate) fn of_call(start: Option<u64>, question: Option<u64>, body: String) -> Draft {
         let place = body.rfind(UNNUMBERED).filter(|_| start.is_none());
         let number_at = place.map(|it| it + UNNUMBERED.len() - "null".len());
         Draft { start, question, number_at, body }
     }
 
     /// The error says that it is longer than any log has to take.
-    fn fits(&self) -> Result<(), AuditError> {
+    pub(crate) fn fits(&self) -> Result<(), AuditError> {
         match self.body.len() > MAX_RECORD_BYTES {
             true => Err(unfit("it is longer than 64 MiB")),
             false => Ok(()),

@@ -11,10 +11,7 @@ use tracing::Instrument as _;
 use crate::{
     AuditError, Event, Explanation, Incoming, Metrics, Mode, ModeRule, PermissionClass, Permit,
     Policy, Receipt, Registered, Released, Reply, Run, SentRequest, SessionError, Stage, Stop,
-    ToolCall, Validated, Verdict,
-    approve::memory::Memory,
-    audit::ledger::{Entry, Ledger, millis},
-    run::ResolvedMode,
+    ToolCall, Validated, Verdict, approve::memory::Memory, reply::millis, run::ResolvedMode,
     stop::Decider,
 };
 
@@ -26,6 +23,7 @@ mod conversations;
 pub(crate) mod execute;
 mod judge;
 mod judge_changes;
+pub(crate) mod ledger;
 pub(crate) mod permit;
 mod picked;
 mod question;
@@ -35,7 +33,9 @@ pub(crate) mod settle;
 mod setup;
 mod spending;
 mod staging;
-pub(crate) mod validate;
+mod validate;
+
+use ledger::{Entry, Ledger};
 
 pub use builder::{BuildError, GateBuilder};
 pub use setup::{Cut, Delegate, GateSetup, Limits};
@@ -244,7 +244,7 @@ impl Gate {
         // The mode and what this machine can do have a say too.
         self.judged(call, |call, verdict| Explanation {
             verdict,
-            ..self.setup.live.policy.load().explain(call)
+            ..self.setup.live.policy.load().explain(&call.view())
         })
     }
 

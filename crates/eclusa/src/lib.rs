@@ -17,7 +17,7 @@
 //! Settled    its changes are committed or discarded
 //!   │  gate/release.rs
 //! Released   output reviewed, redacted, cut to size
-//!   │  audit/ledger.rs
+//!   │  gate/ledger.rs
 //! Reply      on record; the model may have it
 //! ```
 //!
@@ -67,22 +67,22 @@ pub mod attachment;
 pub mod audit;
 pub mod call;
 pub mod catalogue;
-mod closures;
 mod errors;
 mod event;
+mod facts;
 mod gate;
 mod json;
 mod metrics;
+mod output;
 pub mod parse;
 pub mod policy;
 pub mod preflight;
 pub mod prelude;
 pub mod random;
 pub mod redact;
-pub mod registry;
+mod reply;
 mod repository;
 mod requirement;
-pub mod review;
 mod run;
 mod schedule;
 pub mod session;
@@ -90,22 +90,22 @@ pub mod settings;
 pub mod spool;
 mod stop;
 mod tool;
-mod typed;
 mod verdict;
 mod whole_output;
 
-pub use approve::{Answer, Approver, Grant, NotAsked, OnNoApprover, Question, render};
+pub use approve::{
+    Answer, Approver, AsyncFnApprover, FnApprover, Grant, NotAsked, OnNoApprover, Question, render,
+};
 pub(crate) use approve::{
     GivenVote, Preview, QuestionState, Questions, Remember, Said, SignedAnswer, SignerDirectory,
     Statement, Tally,
 };
 pub use attachment::Attachment;
 pub(crate) use attachment::Body;
-pub(crate) use audit::{ArgsInLog, AuditError, Clock, Receipt, SentRequest, SystemClock};
-pub use audit::{AuditSink, MemoryLog, Record, Reply};
+pub(crate) use audit::{ArgsInLog, AuditError, Clock, SentRequest, SystemClock};
+pub use audit::{AuditSink, MemoryLog, Record};
 pub use call::{Incoming, Origin, ToolCall};
 pub(crate) use call::{Malformed, Stage};
-pub use closures::{AsyncFnApprover, FnApprover, FnTool};
 pub use eclusa_text::UnknownWord;
 pub(crate) use eclusa_text::words;
 pub use eclusa_workspace as workspace;
@@ -118,36 +118,38 @@ pub(crate) use eclusa_workspace::{
 pub(crate) use errors::SessionError;
 pub use errors::{DelegateError, HostRefused};
 pub use event::{Event, Events};
+pub use facts::{Facts, PermissionClass, Touch};
 pub use gate::{
-    BuildError, Cut, Delegate, Gate, GateBuilder, GateSetup, Limits,
-    execute::{Asking, Job, Raw},
-    permit::Permit,
-    release::Released,
-    review::Reviewed,
-    settle::Settled,
-    validate::Validated,
+    BuildError, Cut, Delegate, Gate, GateBuilder, GateSetup, Limits, execute::Raw, permit::Permit,
+    release::Released, review::Reviewed, settle::Settled,
 };
 pub use metrics::{Counts, Metrics};
+pub use output::{Output, Staged, ToolError, Undo};
 #[cfg(feature = "shell")]
 pub(crate) use policy::Access;
+pub use policy::{CallView, ModeRule, Policy, Rule, Rules};
 pub(crate) use policy::{
     ChangeTotals, CountedRule, EffectGroup, EffectKind, EffectKinds, EffectLimits, Effects,
     Explanation, FoldedChanges, HiddenPaths, JudgeContext, RepositoryFacts,
 };
-pub use policy::{ModeRule, Policy, Rule, Rules};
 pub(crate) use preflight::{
     Advice, Checkpoint, PreflightError, PreflightStep, ReverseThinker, ReverseThinkingReport,
 };
 pub use redact::Redactor;
-pub(crate) use registry::{Registered, RegistryError};
-pub use registry::{Registration, Registry};
+pub(crate) use reply::Receipt;
+pub use reply::Reply;
 pub(crate) use requirement::{Proof, Requirement, Vote};
-pub use review::{FnReviewer, Review, Reviewer};
-pub(crate) use review::{ReviewCache, ReviewConfig, ReviewError};
 pub use run::{CallNesting, CallUses, Mode, ResolvedMode, Run};
 pub use spool::Spool;
 pub use stop::{Decider, HumanDuration, Stop};
-pub use tool::{Facts, Output, PermissionClass, Scene, Staged, Tool, ToolError, Touch, Undo};
-pub use typed::TypedTool;
+pub use tool::{
+    Asking, FnTool, Job, Scene, Tool, TypedTool, Validated,
+    registry::{self, Registration, Registry},
+    review::{self, FnReviewer, Review, Reviewer},
+};
+pub(crate) use tool::{
+    registry::{Registered, RegistryError},
+    review::{ReviewCache, ReviewConfig, ReviewError},
+};
 pub use verdict::{Decision, Reason, ReasonId, Source, Text, Verdict};
 pub use whole_output::{OutputSource, WholeOutput};

@@ -7,8 +7,9 @@ use std::{borrow::Cow, collections::BTreeMap, path::Path};
 
 use eclusa_net::HostAccess;
 
-use crate::{Decision, PermissionClass, Reason, Source, Touch, Validated, Verdict};
+use crate::{Decision, PermissionClass, Reason, Source, Touch, Verdict};
 
+pub use call_view::CallView;
 pub use commands::only_reads_files;
 pub use effect_conditions::{Amount, EffectConditions};
 pub use effects::{
@@ -35,6 +36,7 @@ pub(crate) use paths::Root;
 pub(crate) use quote::plainly;
 pub(crate) use rule::Subject;
 
+mod call_view;
 #[cfg(feature = "shell")]
 mod commands;
 #[cfg(not(feature = "shell"))]
@@ -132,7 +134,7 @@ fn without_excepted(mut rules: Vec<&Rule>) -> Vec<&Rule> {
 }
 
 impl Policy for Rules {
-    fn judge(&self, call: &Validated) -> Verdict {
+    fn judge(&self, call: &CallView<'_>) -> Verdict {
         let mut because = Vec::with_capacity(4);
         let scripts = call.scripts();
         let mut paths = floors(call, &self.root, &mut because);
@@ -189,11 +191,11 @@ impl Policy for Rules {
         &self.terms
     }
 
-    fn taint_source(&self, call: &Validated) -> Option<&'static str> {
+    fn taint_source(&self, call: &CallView<'_>) -> Option<&'static str> {
         taint::taint_source(call, call.scripts(), &self.root)
     }
 
-    fn explain(&self, call: &Validated) -> Explanation {
+    fn explain(&self, call: &CallView<'_>) -> Explanation {
         Rules::explain(self, call)
     }
 
@@ -214,19 +216,19 @@ impl Policy for Rules {
         self.effects.counts_lines() || self.rules.iter().any(asks)
     }
 
-    fn hidden(&self, call: &Validated) -> HiddenPaths {
+    fn hidden(&self, call: &CallView<'_>) -> HiddenPaths {
         self.hidden_from(call)
     }
 
-    fn judge_host(&self, call: &Validated, host: &str) -> Verdict {
+    fn judge_host(&self, call: &CallView<'_>, host: &str) -> Verdict {
         Rules::judge_host(self, call, host)
     }
 
-    fn host_access(&self, call: &Validated) -> HostAccess {
+    fn host_access(&self, call: &CallView<'_>) -> HostAccess {
         self.host_access_of(call)
     }
 
-    fn remarks(&self, call: &Validated) -> Vec<String> {
+    fn remarks(&self, call: &CallView<'_>) -> Vec<String> {
         self.remarks_on(call)
     }
 }
@@ -278,7 +280,7 @@ pub(crate) fn touches_and_hosts<'a>(touches: &'a [Touch], scripts: &[Script]) ->
 
 /// What no rule can loosen. Gives the paths in the workspace that the call touches.
 fn floors<'a>(
-    call: &'a Validated,
+    call: &CallView<'a>,
     root: &Root,
     because: &mut Vec<Reason>,
 ) -> Vec<(Access, Cow<'a, str>)> {
@@ -334,7 +336,7 @@ fn floors<'a>(
 /// What holds where no rule allows: the class decides, and a sensitive tool is asked about.
 ///
 /// The labels `read_only` and `destructive` are not looked at (S3.13, S3.14, C27).
-fn unruled(call: &Validated) -> (Decision, &'static str) {
+fn unruled(call: &CallView<'_>) -> (Decision, &'static str) {
     let mut touches = call.touches().iter();
     match call.class() {
         _ if call.facts().sensitive => (Decision::Ask, "the tool is sensitive"),
@@ -364,7 +366,7 @@ fn unruled(call: &Validated) -> (Decision, &'static str) {
 }
 
 /// True when a call touches nothing but files.
-fn touches_files(call: &Validated) -> bool {
+fn touches_files(call: &CallView<'_>) -> bool {
     call.touches().iter().all(|it| matches!(it, Touch::Read(_) | Touch::Write(_)))
 }
 

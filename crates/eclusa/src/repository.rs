@@ -14,11 +14,13 @@ use eclusa_workspace::{
     git_index::{GitIndex, git_directory, read_index, read_small},
 };
 
-use crate::{
-    Change, Changes, Contents, Node, Side, Workspace,
-    policy::{PathFacts, RepositoryFacts, Tracked},
+use crate::{Change, Changes, Contents, Node, Side, Workspace};
+
+pub use facts::{
+    GitAction, GitActionKind, NewCommit, PathFacts, RefChange, RepositoryFacts, Tracked,
 };
 
+mod facts;
 mod ignored;
 mod objects;
 mod public;

@@ -5,8 +5,8 @@ use std::{fs, sync::Arc};
 
 use eclusa::catalogue::{Language, sentence};
 use eclusa::{
-    Decision, Facts, Gate, GateSetup, Hash, Job, MemoryLog, Output, PermissionClass, Policy,
-    Reason, Record, Registry, Run, Scene, Source, ToolCall, ToolError, Touch, TypedTool, Validated,
+    CallView, Decision, Facts, Gate, GateSetup, Hash, Job, MemoryLog, Output, PermissionClass,
+    Policy, Reason, Record, Registry, Run, Scene, Source, ToolCall, ToolError, Touch, TypedTool,
     Verdict,
     audit::{Clock, Head},
     workspace::digest,
@@ -81,7 +81,7 @@ impl TypedTool for Echo {
 struct Fine;
 
 impl Policy for Fine {
-    fn judge(&self, _: &Validated) -> Verdict {
+    fn judge(&self, _: &CallView<'_>) -> Verdict {
         let text = "only looks".into();
         let (decision, source) = (Decision::Allow, Source::Default);
         Verdict::from_reasons(vec![Reason { decision, source, origin: "class".into(), text }])

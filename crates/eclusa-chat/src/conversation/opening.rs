@@ -117,6 +117,7 @@ impl Conversation {
     pub(super) fn task_parent(&self) -> (TaskParent, mpsc::Receiver<Infallible>) {
         let (running, ended) = mpsc::channel(1);
         let parent = TaskParent {
+            gate: self.gate.clone(),
             session: self.head.id.clone(),
             store: self.store.clone(),
             budgets: self.budgets().cloned().collect(),

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use eclusa_chat::*;
+use eclusa_models::*;
 use futures::future::join_all;
 
 use crate::{

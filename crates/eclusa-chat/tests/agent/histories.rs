@@ -9,6 +9,7 @@ use std::{
 use eclusa::ToolCall;
 use eclusa_chat::*;
 use eclusa_models::model::*;
+use eclusa_models::*;
 use futures::future::BoxFuture;
 use proptest::prelude::*;
 use serde_json::json;

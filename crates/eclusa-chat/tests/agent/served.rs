@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use eclusa::Redactor;
 use eclusa_chat::*;
+use eclusa_models::*;
 
 use crate::{
     fake_server::{FakeServer, Said},

@@ -18,6 +18,7 @@ use eclusa_chat::{
     transcript::{ArchiveError, CallFate, ConversationLock},
     *,
 };
+use eclusa_models::WireKind;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::{sync::oneshot, task::yield_now};

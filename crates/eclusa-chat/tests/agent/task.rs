@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use eclusa::{Mode, Scene};
 use eclusa_chat::*;
+use eclusa_models::*;
 use serde_json::{Value, json};
 
 use crate::world::*;

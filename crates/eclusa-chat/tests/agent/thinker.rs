@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use eclusa_chat::*;
 use eclusa_models::model::*;
+use eclusa_models::*;
 use futures::future::BoxFuture;
 
 use crate::world::*;

@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use eclusa::{Answer, Redactor};
 use eclusa_chat::*;
+use eclusa_models::*;
 
 use crate::world::*;
 

@@ -7,6 +7,7 @@ use std::sync::{
 
 use eclusa::*;
 use eclusa_chat::*;
+use eclusa_models::*;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -64,7 +65,7 @@ impl Tool for Counting {
 struct ByName;
 
 impl Policy for ByName {
-    fn judge(&self, call: &Validated) -> Verdict {
+    fn judge(&self, call: &CallView<'_>) -> Verdict {
         let decision = match call.name() {
             "no" => Decision::Deny,
             "ask" => Decision::Ask,
@@ -79,7 +80,7 @@ impl Policy for ByName {
         }])
     }
 
-    fn taint_source(&self, call: &Validated) -> Option<&'static str> {
+    fn taint_source(&self, call: &CallView<'_>) -> Option<&'static str> {
         (call.name() == "fetch").then_some("a page")
     }
 }

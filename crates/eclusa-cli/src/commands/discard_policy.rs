@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use eclusa::{
-    Decision, Gate, Mode, Policy, Reason, Source, Validated, Verdict,
+    CallView, Decision, Gate, Mode, Policy, Reason, Source, Verdict,
     policy::{ContextNeeds, EffectKinds, Effects, Explanation, HiddenPaths},
 };
 use eclusa_net::HostAccess;
@@ -38,7 +38,7 @@ struct Discarding {
 }
 
 impl Policy for Discarding {
-    fn judge(&self, call: &Validated) -> Verdict {
+    fn judge(&self, call: &CallView<'_>) -> Verdict {
         self.rules.judge(call)
     }
 
@@ -55,7 +55,7 @@ impl Policy for Discarding {
         }])
     }
 
-    fn explain(&self, call: &Validated) -> Explanation {
+    fn explain(&self, call: &CallView<'_>) -> Explanation {
         self.rules.explain(call)
     }
 
@@ -67,7 +67,7 @@ impl Policy for Discarding {
         self.rules.context_needs()
     }
 
-    fn taint_source(&self, call: &Validated) -> Option<&'static str> {
+    fn taint_source(&self, call: &CallView<'_>) -> Option<&'static str> {
         self.rules.taint_source(call)
     }
 
@@ -75,19 +75,19 @@ impl Policy for Discarding {
         self.rules.counts_lines()
     }
 
-    fn hidden(&self, call: &Validated) -> HiddenPaths {
+    fn hidden(&self, call: &CallView<'_>) -> HiddenPaths {
         self.rules.hidden(call)
     }
 
-    fn host_access(&self, call: &Validated) -> HostAccess {
+    fn host_access(&self, call: &CallView<'_>) -> HostAccess {
         self.rules.host_access(call)
     }
 
-    fn remarks(&self, call: &Validated) -> Vec<String> {
+    fn remarks(&self, call: &CallView<'_>) -> Vec<String> {
         self.rules.remarks(call)
     }
 
-    fn judge_host(&self, call: &Validated, host: &str) -> Verdict {
+    fn judge_host(&self, call: &CallView<'_>, host: &str) -> Verdict {
         self.rules.judge_host(call, host)
     }
 }

@@ -159,7 +159,7 @@ thread_local!(static JUDGING: Cell<bool> = const { Cell::new(false) });
 struct Alone(Rules);
 
 impl Policy for Alone {
-    fn judge(&self, call: &Validated) -> Verdict {
+    fn judge(&self, call: &CallView<'_>) -> Verdict {
         JUDGING.set(true);
         let verdict = self.0.judge(call);
         JUDGING.set(false);

@@ -9,8 +9,8 @@ use std::{
 };
 
 use eclusa::{
-    Answer, Decision, Facts, Gate, GateSetup, Job, OnNoApprover, Output, Policy, Reason, Registry,
-    Reply, Scene, Source, Tool, ToolCall, ToolError, Touch, Validated, Verdict,
+    Answer, CallView, Decision, Facts, Gate, GateSetup, Job, OnNoApprover, Output, Policy, Reason,
+    Registry, Reply, Scene, Source, Tool, ToolCall, ToolError, Touch, Verdict,
     approve::QuestionState,
 };
 use eclusa_store::{ApprovalQueue, Store};
@@ -49,7 +49,7 @@ impl Tool for Echo {
 struct All(Decision);
 
 impl Policy for All {
-    fn judge(&self, _: &Validated) -> Verdict {
+    fn judge(&self, _: &CallView<'_>) -> Verdict {
         let (origin, text) = ("test".into(), "the test says so".into());
         Verdict::from_reasons(vec![Reason { decision: self.0, source: Source::Rule, origin, text }])
     }

@@ -10,8 +10,8 @@ use std::{
 };
 
 use eclusa::{
-    Answer, Approver, Blocked, Decision, Durability, Files, Gate, GateSetup, MemoryLog, NotAsked,
-    Policy, Question, Reason, Registry, Reply, Rules, Run, Source, ToolCall, Validated, Verdict,
+    Answer, Approver, Blocked, CallView, Decision, Durability, Files, Gate, GateSetup, MemoryLog,
+    NotAsked, Policy, Question, Reason, Registry, Reply, Rules, Run, Source, ToolCall, Verdict,
     Workspace, policy::EffectLimits,
 };
 use eclusa_tools::{Bash, SandboxSettings, Sandboxes};
@@ -30,7 +30,7 @@ pub(crate) struct World {
 struct Lenient;
 
 impl Policy for Lenient {
-    fn judge(&self, _: &Validated) -> Verdict {
+    fn judge(&self, _: &CallView<'_>) -> Verdict {
         Verdict::from_reasons(vec![Reason {
             decision: Decision::Stage,
             source: Source::Rule,

@@ -110,7 +110,7 @@ fn a_workspace_keeps_within_its_bounds_by_itself_and_tells_what_went() {
     let told = Arc::new(Mutex::new(Vec::new()));
     let hears = told.clone();
     let keep = Retention { recent: 1, bytes: 70_000 };
-    world.workspace = world.workspace.compacting(keep, move |compacted| {
+    world.workspace = world.workspace.clone().compacting(keep, move |compacted| {
         let evicted = compacted.unwrap().evicted.into_iter().map(|it| it.call);
         hears.lock().unwrap().extend(evicted);
     });
@@ -136,7 +136,8 @@ fn a_workspace_keeps_within_its_bounds_by_itself_and_tells_what_went() {
 fn a_workspace_compresses_what_is_old_after_some_changes() {
     let mut world = World::new();
     let keep = Retention { recent: 0, bytes: ALL };
-    world.workspace = world.workspace.compacting(keep, |compacted| drop(compacted.unwrap()));
+    world.workspace =
+        world.workspace.clone().compacting(keep, |compacted| drop(compacted.unwrap()));
     let text = "the same line again\n".repeat(5000);
     world.write("f", &text);
     for call in 1..=18 {
@@ -150,17 +151,14 @@ fn a_workspace_compresses_what_is_old_after_some_changes() {
 fn what_is_adopted_counts_too() {
     let mut world = World::new();
     let keep = Retention { recent: 1, bytes: 50_000 };
-    world.workspace = world.workspace.compacting(keep, |compacted| drop(compacted.unwrap()));
+    world.workspace =
+        world.workspace.clone().compacting(keep, |compacted| drop(compacted.unwrap()));
     for call in 1..=5 {
         let (before, after) = (noise(call), noise(call + 1));
         world.write("f", &after);
         let node = |text: &str| Some(Node::File(FileNode::new(text.as_bytes(), 0o644)));
-        let change = Change {
-            path: "f".into(),
-            from: None,
-            before: node(&before),
-            after: node(&after),
-        };
+        let change =
+            Change { path: "f".into(), from: None, before: node(&before), after: node(&after) };
         world.workspace.adopt(call, &Changes::of([change]), CRASH).unwrap();
         assert!(kept(&world) <= 50_000, "after call {call}");
     }

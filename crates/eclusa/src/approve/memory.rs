@@ -109,7 +109,7 @@ impl GrantScope {
                     scope.commands.extend(script.exactly()?);
                 }
                 // The rule opens what the answer opened.
-                scope.hosts = written_hosts(call);
+                scope.hosts = written_hosts(&call.view());
                 (!scope.commands.is_empty()).then_some(scope)
             }
             PermissionClass::File => {

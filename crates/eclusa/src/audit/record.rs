@@ -2,6 +2,8 @@
 
 use eclusa_workspace::{Hash, HashBuilder};
 
+use crate::Receipt;
+
 /// The record could not be made durable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -21,24 +23,6 @@ pub struct Head {
     pub seq: u64,
     /// Its hash; zeros before the first.
     pub hash: Hash,
-}
-
-/// Proof that a record is durable, and where it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Receipt {
-    /// Its number, counted from 1.
-    pub seq: u64,
-    /// Its hash.
-    pub hash: Hash,
-    /// The number of the call that it opens, where it is the first of one and the log has numbered it.
-    pub call: Option<u64>,
-}
-
-impl Receipt {
-    /// The number of the call that it opens. Where a log does not number calls, that of the record.
-    pub(super) fn call_number(&self) -> u64 {
-        self.call.unwrap_or(self.seq)
-    }
 }
 
 /// One line of the log.

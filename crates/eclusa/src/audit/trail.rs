@@ -122,7 +122,7 @@ impl ChangesTrail {
 }
 
 impl Trail {
-    pub(super) fn new(call: ToolCall, conversation: Arc<str>) -> Trail {
+    pub(crate) fn new(call: ToolCall, conversation: Arc<str>) -> Trail {
         Trail {
             call: Arc::new(call),
             conversation,

@@ -55,7 +55,7 @@ pub(crate) async fn ask(
         remembered(trail, by);
         return Ok(Approved::Yes);
     }
-    let covers = |rules: &Rules| allowance::is_by_rule(&rules.judge(call));
+    let covers = |rules: &Rules| allowance::is_by_rule(&rules.judge(&call.view()));
     if let Some(verdict) = trail.verdict.clone()
         && let Some(by) = allowance::take(setup, run, &verdict, trail, covers).await
     {

@@ -140,7 +140,7 @@ pub(crate) fn mark_tainted(
     if let Some(known) = &call.context().taint {
         return Ok(Some(known.clone()));
     }
-    let Some(how) = setup.live.policy.load().taint_source(call) else { return Ok(None) };
+    let Some(how) = setup.live.policy.load().taint_source(&call.view()) else { return Ok(None) };
     let text = format!("{how} (`{}`)", plainly(call.name()));
     bring_from_outside(setup, run, &text)?;
     Ok(Some(text.into()))

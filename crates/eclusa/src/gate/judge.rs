@@ -10,7 +10,7 @@ use crate::{
 
 /// The verdict in this mode, on this machine. A policy that panics has denied.
 pub(crate) fn judge(setup: &GateSetup, run: &Run, call: &Validated) -> Verdict {
-    let judged = catch_unwind(AssertUnwindSafe(|| setup.live.policy.load().judge(call)));
+    let judged = catch_unwind(AssertUnwindSafe(|| setup.live.policy.load().judge(&call.view())));
     let mut verdict = judged.unwrap_or_else(|_panic| {
         Verdict::from_reasons(vec![Reason {
             decision: Decision::Deny,
@@ -34,7 +34,7 @@ pub(crate) fn judge(setup: &GateSetup, run: &Run, call: &Validated) -> Verdict {
     }
     if verdict.decision == Decision::Stage && asks_first(run, call) {
         let hosts: Vec<String> =
-            written_hosts(call).iter().map(|it| format!("`{}`", plainly(it))).collect();
+            written_hosts(&call.view()).iter().map(|it| format!("`{}`", plainly(it))).collect();
         if !hosts.is_empty() {
             let text = format!("a yes opens {} for this call", hosts.join(", "));
             verdict.because.insert(

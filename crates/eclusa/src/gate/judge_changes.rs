@@ -6,8 +6,8 @@ use std::{
 };
 
 use crate::{
-    Changes, Decision, Effects, JudgeContext, Mode, Node, PermissionClass,
-    Policy as _, Reason, RepositoryFacts, Rules, Run, Source, Touch, Validated, Verdict,
+    Changes, Decision, Effects, JudgeContext, Mode, Node, PermissionClass, Policy as _, Reason,
+    RepositoryFacts, Rules, Run, Source, Touch, Validated, Verdict,
     audit::trail::Trail,
     gate::{GateSetup, allowance::is_by_rule},
 };
@@ -24,7 +24,7 @@ pub(super) fn judged(
     let before = trail.verdict.as_ref();
     let as_said = is_as_said(setup, call, changes);
     let unruled = unruled(before, call, as_said);
-    let author = call.into();
+    let author = call.view().into();
     let effects = Effects { author, changes, lines, facts, moment, unruled };
     let judged =
         catch_unwind(AssertUnwindSafe(|| setup.live.policy.load().judge_effects(&effects)));
@@ -72,9 +72,9 @@ pub(super) fn covers(
     changes: &Changes,
     (facts, lines): (&RepositoryFacts, Option<u64>),
 ) -> bool {
-    let before = Some(rules.judge(call)).filter(is_by_rule);
+    let before = Some(rules.judge(&call.view())).filter(is_by_rule);
     let unruled = unruled(before.as_ref(), call, is_as_said(setup, call, changes));
-    let (moment, author) = (call.context(), call.into());
+    let (moment, author) = (call.context(), call.view().into());
     let effects = Effects { author, changes, lines, facts, moment, unruled };
     let verdict = rules.judge_effects(&effects);
     is_by_rule(&verdict) || (before.is_some() && verdict.decision < Decision::Ask)

@@ -107,7 +107,7 @@ fn asked_by_reviewers(questions: &[(String, String)], run: &Run, mut verdict: Ve
 /// What rules have to say of a call without deciding it. One that panics has said nothing.
 fn remark(setup: &GateSetup, call: &Validated, trail: &mut Trail) {
     let policy = setup.live.policy.load();
-    let remarks = std::panic::catch_unwind(AssertUnwindSafe(|| policy.remarks(call)));
+    let remarks = std::panic::catch_unwind(AssertUnwindSafe(|| policy.remarks(&call.view())));
     for text in remarks.unwrap_or_default() {
         let call = Some(call.id().to_owned());
         setup.events.send(|| Event::Warning { call, text: text.clone() });

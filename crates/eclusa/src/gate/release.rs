@@ -6,89 +6,29 @@ use futures::FutureExt;
 use serde_json::Value;
 
 use crate::{
-    Attachment, Hash, HashBuilder, Output, PermissionClass, Review, ReviewError, Settled, Stop,
-    Undo, Validated, WholeOutput,
+    Hash, HashBuilder, Output, PermissionClass, Review, ReviewError, Settled, Stop, Validated,
+    WholeOutput,
     audit::trail::Trail,
     gate::{
         Cut, GateSetup,
-        review::{into_change, merge, review_note, reviewers_for, run_reviewer},
+        review::{into_change, merge, review_note, reviewers_for},
     },
     redact::{RedactedPieces, Redactor},
+    reply::ReleasedOutput,
+    review::run_reviewer,
 };
 
 /// Output that every reviewer let through: redacted, and cut to size.
 #[derive(Debug)]
 pub struct Released {
-    output: Output,
-    time: Duration,
-    /// Length and digest of the whole text, before it was cut.
-    bytes: usize,
-    sha256: Hash,
-    redacted: usize,
-    truncated: bool,
-    spool: Option<String>,
-    unapplied: Option<Stop>,
+    output: ReleasedOutput,
 }
 
 impl Released {
-    /// The text.
-    pub fn text(&self) -> &str {
-        &self.output.text
-    }
-
-    /// The structured result.
-    pub fn data(&self) -> Option<&Value> {
-        self.output.data.as_ref()
-    }
-
-    /// What goes out beside the text.
-    pub fn attachments(&self) -> &[Attachment] {
-        &self.output.attachments
-    }
-
-    /// Why the tool could not do it.
-    pub fn error(&self) -> Option<&str> {
-        self.output.error.as_deref()
-    }
-
-    /// How to take it back.
-    pub fn undo(&self) -> Option<&Undo> {
-        self.output.undo.as_ref()
-    }
-
-    /// Why nothing of what the tool would have changed was applied, where that is so.
-    pub fn unapplied(&self) -> Option<&Stop> {
-        self.unapplied.as_ref()
-    }
-
-    /// How long the tool ran.
-    pub fn time(&self) -> Duration {
-        self.time
-    }
-
-    /// Length of the whole text, redacted, before it was cut.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// Digest of the whole text, redacted, before it was cut.
-    pub fn sha256(&self) -> Hash {
-        self.sha256
-    }
-
-    /// How many secrets were taken out.
-    pub fn redacted(&self) -> usize {
-        self.redacted
-    }
-
-    /// True when some of it was cut.
-    pub fn truncated(&self) -> bool {
-        self.truncated
-    }
-
-    /// Where the whole is kept, when some of it was cut.
-    pub fn spool(&self) -> Option<&str> {
-        self.spool.as_deref()
+    /// Opens it, to be recorded and told. Visible to the crate, called by `ledger.rs` alone (tidy
+    /// holds that).
+    pub(crate) fn unseal_for_reply(self) -> ReleasedOutput {
+        self.output
     }
 }
 
@@ -125,7 +65,9 @@ pub(crate) async fn release(
     }
     let saved = saved.map(|it| it.map(|it| (it.reference, it.bytes)));
     let (truncated, spool) = cut(setup, &mut output, saved, trail).await;
-    Ok(Released { output, time, bytes, sha256, redacted, truncated, spool, unapplied })
+    let output =
+        ReleasedOutput { output, time, bytes, sha256, redacted, truncated, spool, unapplied };
+    Ok(Released { output })
 }
 
 /// Output of a run whose changes were discarded. Its structure says so too, for programs that

@@ -1,17 +1,17 @@
 //! Second gate: reviewers read the call, and may change or stop it. The only file that makes a
 //! [`Reviewed`]. (They read the output too, in `release.rs`.)
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use futures::{FutureExt, future::BoxFuture};
 use serde_json::Value;
 
 use crate::{
     Review, ReviewError, Reviewer, Stop, Validated,
     audit::{body::ReviewNote, trail::Trail},
     digest,
-    gate::GateSetup,
-    stop::{Decider, HumanDuration},
+    gate::{GateSetup, validate},
+    review::run_reviewer,
+    stop::Decider,
 };
 
 /// A call that every reviewer has let through, as it stands now.
@@ -27,7 +27,7 @@ impl Reviewed {
 
     /// The same call with other arguments: no longer reviewed.
     pub(crate) fn with_args(self, args: Value, trail: &mut Trail) -> Result<Validated, Stop> {
-        self.call.with_args(args, trail)
+        validate::with_args(self.call, args, trail)
     }
 
     /// The call, to be run.
@@ -62,7 +62,7 @@ pub(crate) async fn review(
             continue;
         }
         call = match into_change(name, said)? {
-            Some(args) => call.with_args(args, trail).map_err(|stop| match stop {
+            Some(args) => validate::with_args(call, args, trail).map_err(|stop| match stop {
                 Stop::InvalidArgs(what) => {
                     Stop::InvalidArgs(format!("as the reviewer `{name}` changed them: {what}"))
                 }
@@ -83,22 +83,6 @@ pub(crate) fn reviewers_for(
     let own = own(call.tool().review());
     let all = setup.reviewers.iter().filter(|it| it.reads(call.name())).cloned();
     own.into_iter().chain(all).collect()
-}
-
-/// Listens to a reviewer. What errs, hangs or panics has not approved.
-pub(crate) async fn run_reviewer<'a, T>(
-    limit: Duration,
-    read: impl FnOnce() -> BoxFuture<'a, Result<Review<T>, ReviewError>>,
-) -> Result<Review<T>, ReviewError> {
-    // The call itself may panic too, before there is a future to poll.
-    let reading = AssertUnwindSafe(async { read().await }).catch_unwind();
-    match tokio::time::timeout(limit, reading).await {
-        Ok(Ok(said)) => said,
-        Ok(Err(_panic)) => Err(ReviewError("it crashed".to_owned())),
-        Err(_elapsed) => {
-            Err(ReviewError(format!("it said nothing within {}", HumanDuration(limit))))
-        }
-    }
 }
 
 /// A merge, carried out on what was read.

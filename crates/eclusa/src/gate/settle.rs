@@ -10,9 +10,9 @@ use std::{
 use serde_json::json;
 
 use crate::{
-    Bounds, Changes, CommitError, Decision, Delegate, Diff, EffectGroup, EffectKind,
-    EffectKinds, Effects, FoldedChanges, JudgeContext, Output, Preview, Raw, RepositoryFacts,
-    Rules, Run, Staged, Stop, Summary, Undo, Validated, Workspace,
+    Bounds, Changes, CommitError, Decision, Delegate, Diff, EffectGroup, EffectKind, EffectKinds,
+    Effects, FoldedChanges, JudgeContext, Output, Preview, Raw, RepositoryFacts, Rules, Run,
+    Staged, Stop, Summary, Undo, Validated, Workspace,
     audit::trail::{ChangesOutcome, ChangesTrail, Trail},
     gate::{
         GateSetup,
@@ -353,7 +353,7 @@ fn effect_kinds(
     changes: &Changes,
     facts: &RepositoryFacts,
 ) -> EffectKinds {
-    let (author, moment) = (call.into(), call.context());
+    let (author, moment) = (call.view().into(), call.context());
     let (lines, unruled) = (None, Decision::Ask);
     let effects = Effects { author, changes, lines, facts, moment, unruled };
     let kinds = catch_unwind(AssertUnwindSafe(|| setup.live.policy.load().effect_kinds(&effects)));

@@ -2,7 +2,7 @@
 
 use base64::{Engine as _, prelude::BASE64_STANDARD as BASE64};
 
-use crate::{Attachment, Body, Reply, audit::ledger::millis};
+use crate::{Attachment, Body, Reply, reply::millis};
 
 /// The answer to one call, as a value that can be kept and sent again. A [`Reply`] cannot be had
 /// a second time after a restart; this can.

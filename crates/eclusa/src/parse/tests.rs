@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::{ToolAnswer, anthropic, fenced, gemini, openai_chat, openai_responses, was_made};
 use crate::{
-    Attachment, Decision, Gate, GateSetup, Incoming, Job, MemoryLog, Output, Policy, Reason,
-    Registry, Reply, Scene, Source, Tool, ToolError, Touch, Undo, Validated, Verdict,
+    Attachment, CallView, Decision, Gate, GateSetup, Incoming, Job, MemoryLog, Output, Policy,
+    Reason, Registry, Reply, Scene, Source, Tool, ToolError, Touch, Undo, Verdict,
 };
 
 /// Says back what it was told, fails when told to, and knows how to be taken back.
@@ -47,7 +47,7 @@ impl Tool for Echo {
 struct Open;
 
 impl Policy for Open {
-    fn judge(&self, _: &Validated) -> Verdict {
+    fn judge(&self, _: &CallView<'_>) -> Verdict {
         let (decision, source) = (Decision::Allow, Source::Rule);
         Verdict::from_reasons(vec![Reason {
             decision,

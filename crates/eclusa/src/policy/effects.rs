@@ -18,7 +18,7 @@ use super::{
     without_excepted,
 };
 use crate::{
-    Change, Changes, Decision, Node, PermissionClass, Reason, Source, Touch, Validated, Verdict,
+    CallView, Change, Changes, Decision, Node, PermissionClass, Reason, Source, Touch, Verdict,
 };
 
 mod classify;
@@ -36,9 +36,10 @@ pub use classify::EffectKinds;
 pub use counts::ChangeTotals;
 use counts::{budget, effect_counts, limits};
 pub use fold::{EffectGroup, FoldedChanges};
-pub use kind::{
-    EffectKind, GitAction, GitActionKind, GitFile, NewCommit, PathFacts, RefChange,
-    RepositoryFacts, Tracked,
+pub use kind::{EffectKind, GitFile};
+
+pub use crate::repository::{
+    GitAction, GitActionKind, NewCommit, PathFacts, RefChange, RepositoryFacts, Tracked,
 };
 use links::{Way, led};
 
@@ -122,11 +123,11 @@ pub struct Author<'a> {
     /// What the call said it would touch.
     pub touches: &'a [Touch],
     /// The call itself, where there is one: its shell text is not read again.
-    pub call: Option<&'a Validated>,
+    pub call: Option<CallView<'a>>,
 }
 
-impl<'a> From<&'a Validated> for Author<'a> {
-    fn from(call: &'a Validated) -> Author<'a> {
+impl<'a> From<CallView<'a>> for Author<'a> {
+    fn from(call: CallView<'a>) -> Author<'a> {
         Author {
             name: call.name(),
             aliases: &call.facts().aliases,

@@ -2,7 +2,7 @@
 //! rules had a say. For people; nothing here decides anything.
 
 use super::{Allowed, Rules, Script, floors};
-use crate::{Decision, PermissionClass, Policy, Touch, Validated, Verdict};
+use crate::{CallView, Decision, PermissionClass, Policy, Touch, Verdict};
 
 /// Everything that a verdict was made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,7 +98,7 @@ pub struct ExplainedRule {
 
 impl Explanation {
     /// What can be told without knowing the rules.
-    pub fn of(call: &Validated, verdict: Verdict) -> Explanation {
+    pub fn of(call: &CallView<'_>, verdict: Verdict) -> Explanation {
         Explanation {
             tool: call.name().to_owned(),
             class: call.class(),
@@ -112,7 +112,7 @@ impl Explanation {
 
 impl Rules {
     /// The verdict on a call, and everything it was made of. Pure, like [`Policy::judge`].
-    pub fn explain(&self, call: &Validated) -> Explanation {
+    pub fn explain(&self, call: &CallView<'_>) -> Explanation {
         let texts = call.touches().iter().filter_map(|touch| match touch {
             Touch::Run(text) => Some(text.as_str()),
             Touch::Read(_) | Touch::Write(_) | Touch::Fetch(_) | Touch::Unknown => None,

@@ -4,14 +4,14 @@
 use eclusa_net::{ClosedHosts, Endpoint, HostAccess, HostPattern, HostSet};
 
 use super::{Rule, Rules, Script, Subject, touches_and_hosts};
-use crate::{Decision, Touch, Validated};
+use crate::{CallView, Decision, Touch};
 
 impl Rules {
     /// What rules say of the hosts that this call reaches while it runs.
     ///
     /// Nobody is asked then: what would have to be asked about is closed, unless a person has said
     /// yes to that very host.
-    pub(super) fn host_access_of(&self, call: &Validated) -> HostAccess {
+    pub(super) fn host_access_of(&self, call: &CallView<'_>) -> HostAccess {
         let runs = run_touches(call);
         let running = self.subject(call, &runs, &[]);
         let touches = touches_and_hosts(call.touches(), call.scripts());
@@ -39,7 +39,7 @@ impl Rules {
     }
 
     /// A rule about commands closes its hosts to a text that has such a command in it.
-    fn closes(&self, rule: &Rule, call: &Validated, running: &Subject<'_>) -> bool {
+    fn closes(&self, rule: &Rule, call: &CallView<'_>, running: &Subject<'_>) -> bool {
         match rule.is_about_commands() {
             true => call.scripts().iter().any(|it| it.may_run(rule)),
             false => rule.concerns(running),
@@ -51,7 +51,7 @@ impl Rules {
     fn opens(
         &self,
         rule: &Rule,
-        call: &Validated,
+        call: &CallView<'_>,
         running: &Subject<'_>,
         written: &Subject<'_>,
     ) -> bool {
@@ -104,14 +104,14 @@ impl Rules {
 }
 
 /// The hosts that the commands of a call name, as patterns that cover them and nothing else.
-pub(crate) fn named_hosts(call: &Validated) -> Vec<HostPattern> {
+pub(crate) fn named_hosts(call: &CallView<'_>) -> Vec<HostPattern> {
     let hosts = call.scripts().iter().flat_map(Script::hosts);
     hosts.filter_map(|it| pattern_of(&it)).collect()
 }
 
 /// The hosts that the commands of a call name, each once, as a rule would write them; none where one
 /// of them cannot be written.
-pub(crate) fn written_hosts(call: &Validated) -> Vec<String> {
+pub(crate) fn written_hosts(call: &CallView<'_>) -> Vec<String> {
     let hosts = call.scripts().iter().flat_map(Script::hosts);
     let hosts: Option<Vec<String>> = hosts.map(|it| written(&it)).collect();
     let mut hosts = hosts.unwrap_or_default();
@@ -135,6 +135,6 @@ pub(super) fn written(host: &str) -> Option<String> {
 }
 
 /// The shell texts among what a call touches.
-pub(super) fn run_touches(call: &Validated) -> Vec<Touch> {
+pub(super) fn run_touches(call: &CallView<'_>) -> Vec<Touch> {
     call.touches().iter().filter(|it| matches!(it, Touch::Run(_))).cloned().collect()
 }

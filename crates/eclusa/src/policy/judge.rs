@@ -7,17 +7,17 @@ use eclusa_net::HostAccess;
 use super::{
     ChangeTotals, ContextNeeds, EffectKind, EffectKinds, Effects, Explanation, HiddenPaths,
 };
-use crate::{Decision, Reason, Source, Validated, Verdict};
+use crate::{CallView, Decision, Reason, Source, Verdict};
 
 /// The rules. Pure and total: no clock, disk or network; same call, same verdict, so that any
 /// decision can be replayed. An implementation that meets an error denies.
 pub trait Policy: Send + Sync {
     /// Judges a call.
-    fn judge(&self, call: &Validated) -> Verdict;
+    fn judge(&self, call: &CallView<'_>) -> Verdict;
 
     /// The verdict on a call and what it was made of, for people. A policy that cannot say more
     /// has its verdict, which carries its reasons.
-    fn explain(&self, call: &Validated) -> Explanation {
+    fn explain(&self, call: &CallView<'_>) -> Explanation {
         Explanation::of(call, self.judge(call))
     }
 
@@ -41,13 +41,13 @@ pub trait Policy: Send + Sync {
     }
 
     /// What must be known of the moment of a call to judge it: it is in
-    /// [`Validated::context`] then.
+    /// [`CallView::context`] then.
     fn context_needs(&self) -> &ContextNeeds {
         ContextNeeds::none()
     }
 
     /// How a call brings text from outside into the conversation, if it does.
-    fn taint_source(&self, _call: &Validated) -> Option<&'static str> {
+    fn taint_source(&self, _call: &CallView<'_>) -> Option<&'static str> {
         None
     }
 
@@ -64,23 +64,23 @@ pub trait Policy: Send + Sync {
 
     /// The paths that a call may not look at although they lie beneath what it was permitted. For
     /// tools that come upon paths which the call did not name.
-    fn hidden(&self, _call: &Validated) -> HiddenPaths {
+    fn hidden(&self, _call: &CallView<'_>) -> HiddenPaths {
         HiddenPaths::nothing()
     }
 
     /// What is said of the hosts that a command reaches while it runs, beside what the settings of
     /// its sandbox allow: a host that is denied here is never reached.
-    fn host_access(&self, _call: &Validated) -> HostAccess {
+    fn host_access(&self, _call: &CallView<'_>) -> HostAccess {
         HostAccess::default()
     }
 
     /// What is worth saying of a call that may run, a line each. It decides nothing.
-    fn remarks(&self, _call: &Validated) -> Vec<String> {
+    fn remarks(&self, _call: &CallView<'_>) -> Vec<String> {
         Vec::new()
     }
 
     /// Judges a call that was permitted and is sent on to another host.
-    fn judge_host(&self, _call: &Validated, _host: &str) -> Verdict {
+    fn judge_host(&self, _call: &CallView<'_>, _host: &str) -> Verdict {
         Verdict::from_reasons(vec![Reason {
             decision: Decision::Deny,
             source: Source::Default,

@@ -1,11 +1,11 @@
 //! Rules that decide nothing: what they have to say goes with the reply and on record.
 
 use super::{Rule, Rules, Script, floors, touches_and_hosts};
-use crate::Validated;
+use crate::CallView;
 
 impl Rules {
     /// What rules remark on a call, each with where it is written.
-    pub(super) fn remarks_on(&self, call: &Validated) -> Vec<String> {
+    pub(super) fn remarks_on(&self, call: &CallView<'_>) -> Vec<String> {
         if self.remarks.is_empty() {
             return Vec::new();
         }

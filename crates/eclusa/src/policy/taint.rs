@@ -9,11 +9,11 @@
 use eclusa_shell::programs::Class;
 
 use super::{PathLocation, Root, Script};
-use crate::{Decision, Origin, PermissionClass, Reason, ReasonId, Source, Touch, Validated};
+use crate::{CallView, Decision, Origin, PermissionClass, Reason, ReasonId, Source, Touch};
 
 /// How a call brings text from outside into a conversation, if it does.
 pub(super) fn taint_source(
-    call: &Validated,
+    call: &CallView<'_>,
     scripts: &[Script],
     root: &Root,
 ) -> Option<&'static str> {
@@ -36,7 +36,7 @@ pub(super) fn taint_source(
 }
 
 /// What a call could do with what is in the conversation, if it goes beyond this machine.
-pub(super) fn exfiltration_risk(call: &Validated) -> Option<&'static str> {
+pub(super) fn exfiltration_risk(call: &CallView<'_>) -> Option<&'static str> {
     let fetches = call.touches().iter().any(|it| matches!(it, Touch::Fetch(_)));
     let unknown = call.touches().iter().any(|it| matches!(it, Touch::Unknown));
     match call.class() {

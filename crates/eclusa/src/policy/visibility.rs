@@ -7,7 +7,7 @@ use super::{
     Access, Rule, Rules, Subject, domains, floors, host_access::run_touches, rule::Paths, taint,
     unruled,
 };
-use crate::{Decision, Files, Reason, Source, Touch, Validated, Verdict};
+use crate::{CallView, Decision, Files, Reason, Source, Touch, Verdict};
 
 /// The paths that a call may not look at although they lie beneath what it was permitted: rules
 /// deny them, or want a person asked first.
@@ -142,7 +142,7 @@ impl Rules {
     ///
     /// A rule that asks and applies to the call as it was written hides nothing: whoever permitted
     /// the call was told of it.
-    pub(super) fn hidden_from(&self, call: &Validated) -> HiddenPaths {
+    pub(super) fn hidden_from(&self, call: &CallView<'_>) -> HiddenPaths {
         let paths = floors(call, &self.root, &mut Vec::new());
         let asked = self.subject(call, call.touches(), &paths);
         let runs = run_touches(call);
@@ -176,7 +176,7 @@ impl Rules {
     }
 
     /// What is said of this call, were it to talk to this host.
-    pub(super) fn judge_host(&self, call: &Validated, host: &str) -> Verdict {
+    pub(super) fn judge_host(&self, call: &CallView<'_>, host: &str) -> Verdict {
         let touches = [Touch::Fetch(host.to_owned())];
         let subject = self.subject(call, &touches, &[]);
         let matched = self.matching_rules(&subject, |rule| {
@@ -200,7 +200,7 @@ impl Rules {
 
     pub(super) fn subject<'a>(
         &'a self,
-        call: &'a Validated,
+        call: &CallView<'a>,
         touches: &'a [Touch],
         paths: &'a [(Access, std::borrow::Cow<'a, str>)],
     ) -> Subject<'a> {

@@ -4,7 +4,8 @@ use std::io::Read;
 
 use flate2::read::ZlibDecoder;
 
-use crate::{Change, Changes, Contents, Node, Side, policy::NewCommit};
+use super::NewCommit;
+use crate::{Change, Changes, Contents, Node, Side};
 
 /// How many objects are looked at, and how much of each.
 const MAX_OBJECTS: usize = 20_000;

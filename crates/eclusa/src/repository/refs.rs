@@ -5,8 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::read_small;
-use crate::{Change, Changes, Contents, Node, Side, policy::RefChange};
+use super::{RefChange, read_small};
+use crate::{Change, Changes, Contents, Node, Side};
 
 /// The largest file of packed names that is read, and the largest of a single one.
 const MAX_PACKED: u64 = 16 << 20;

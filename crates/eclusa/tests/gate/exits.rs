@@ -78,7 +78,7 @@ async fn a_policy_that_panics_has_denied() {
 async fn a_policy_that_gives_no_reason_has_denied() {
     struct Silent;
     impl Policy for Silent {
-        fn judge(&self, _: &Validated) -> Verdict {
+        fn judge(&self, _: &CallView<'_>) -> Verdict {
             Verdict::from_reasons(Vec::new())
         }
     }

@@ -112,7 +112,7 @@ impl Tool for TestTool {
 pub(crate) struct Prefixes;
 
 impl Policy for Prefixes {
-    fn judge(&self, call: &Validated) -> Verdict {
+    fn judge(&self, call: &CallView<'_>) -> Verdict {
         let text = call.args()["text"].as_str().unwrap_or_default();
         let decision = match text {
             "policy panics" => panic!("policy"),

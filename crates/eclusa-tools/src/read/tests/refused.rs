@@ -2,7 +2,7 @@
 
 use std::{os::unix::fs::symlink, sync::Arc};
 
-use eclusa::{Policy, Reason, Registry, Rules, Source, Validated, Verdict};
+use eclusa::{CallView, Policy, Reason, Registry, Rules, Source, Verdict};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::json;
 
@@ -13,7 +13,7 @@ use crate::world::{World, gate, pass};
 struct Anything;
 
 impl Policy for Anything {
-    fn judge(&self, _: &Validated) -> Verdict {
+    fn judge(&self, _: &CallView<'_>) -> Verdict {
         Verdict::from_reasons(vec![Reason {
             decision: eclusa::Decision::Allow,
             source: Source::Rule,

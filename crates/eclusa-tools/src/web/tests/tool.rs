@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use eclusa::{
-    Decision, Gate, GateSetup, MemoryLog, PermissionClass, Policy, Reason, Registry, Reply, Source,
-    Tool as _, ToolCall, Touch, Validated, Verdict,
+    CallView, Decision, Gate, GateSetup, MemoryLog, PermissionClass, Policy, Reason, Registry,
+    Reply, Source, Tool as _, ToolCall, Touch, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ use crate::web::{Fetcher, HostRules, Limits, WebFetch};
 struct All;
 
 impl Policy for All {
-    fn judge(&self, _: &Validated) -> Verdict {
+    fn judge(&self, _: &CallView<'_>) -> Verdict {
         let (origin, text) = ("test".into(), "the test says so".into());
         let reason = Reason { decision: Decision::Allow, source: Source::Rule, origin, text };
         Verdict::from_reasons(vec![reason])

@@ -9,13 +9,16 @@ use std::{
 
 use serde_json::Value;
 
-use super::{
-    Appending, ArgsInLog, AuditError, AuditSink, Clock, Draft, Receipt, Reply, SentRequest,
-    body::{Because, Body, ChangesNote, Hex, OutputNote, ReverseThinkingNote, args_for_log},
-    reply::Ended,
-    trail::Trail,
+use crate::{
+    ArgsInLog, AuditError, AuditSink, Clock, Incoming, Permit, Receipt, Redactor, Released, Reply,
+    Run, SentRequest, Stage, Stop, ToolCall,
+    audit::{
+        Appending, Draft,
+        body::{Because, Body, ChangesNote, Hex, OutputNote, ReverseThinkingNote, args_for_log},
+        trail::Trail,
+    },
+    reply::{Ended, ReleasedOutput, millis},
 };
-use crate::{Incoming, Permit, Redactor, Released, Run, Stage, Stop, ToolCall};
 
 /// The log, as the gate uses it.
 pub(crate) struct Ledger {
@@ -178,7 +181,7 @@ impl Entry<'_> {
 
     /// The one way out.
     pub(crate) async fn close(mut self, outcome: Result<Released, Stop>) -> Reply {
-        let ended = Ended::new(outcome);
+        let ended = Ended::new(outcome.map(Released::unseal_for_reply));
         self.trace(&ended);
         let took = self.began.elapsed();
         let appending = self.ledger.append(self.render("ended", Some((&ended, took))));
@@ -193,7 +196,10 @@ impl Entry<'_> {
                 }))
             }
         };
-        Reply::new(&mut self.trail, ended, took, self.number, receipt.ok())
+        let names = (self.trail.call.id.clone(), self.trail.name().to_owned());
+        let warnings = std::mem::take(&mut self.trail.warnings);
+        let uses = std::mem::take(&mut self.trail.uses);
+        Reply::new(names, ended, took, self.number, receipt.ok(), (warnings, uses))
     }
 
     /// One line of JSON that says what is known.
@@ -274,7 +280,7 @@ impl Drop for Entry<'_> {
 }
 
 impl<'a> OutputNote<'a> {
-    fn new(released: &'a Released) -> OutputNote<'a> {
+    fn new(released: &'a ReleasedOutput) -> OutputNote<'a> {
         OutputNote {
             bytes: released.bytes(),
             attachments: released.attachments().len(),
@@ -285,8 +291,4 @@ impl<'a> OutputNote<'a> {
             undo: released.undo().map(|undo| undo.description.as_str()),
         }
     }
-}
-
-pub(crate) fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

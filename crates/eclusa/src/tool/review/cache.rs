@@ -8,8 +8,8 @@ use std::{
 
 use serde_json::Value;
 
-use super::{Review, ReviewError, Reviewer};
-use crate::{Hash, Validated, gate::review::run_reviewer};
+use super::{Review, ReviewError, Reviewer, run_reviewer};
+use crate::{Hash, Validated};
 
 /// Remembers what input reviewers said: same reviewer, same tool revision, same arguments, same
 /// answer, for a while. Errors are not remembered. Off unless set up.

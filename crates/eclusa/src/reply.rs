@@ -4,23 +4,116 @@ use std::{borrow::Cow, time::Duration};
 
 use serde_json::Value;
 
-use super::{Receipt, trail::Trail};
-use crate::{Attachment, CallUses, Decision, Released, Stop, Undo};
+use crate::{Attachment, CallUses, Decision, Hash, Output, Stop, Undo};
+
+/// Proof that a record is durable, and where it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Receipt {
+    /// Its number, counted from 1.
+    pub seq: u64,
+    /// Its hash.
+    pub hash: Hash,
+    /// The number of the call that it opens, where it is the first of one and the log has numbered it.
+    pub call: Option<u64>,
+}
+
+impl Receipt {
+    /// The number of the call that it opens. Where a log does not number calls, that of the record.
+    pub(crate) fn call_number(&self) -> u64 {
+        self.call.unwrap_or(self.seq)
+    }
+}
+
+/// What a call released, in the form that both the record and the reply are made of.
+#[derive(Debug)]
+pub(crate) struct ReleasedOutput {
+    pub(crate) output: Output,
+    pub(crate) time: Duration,
+    /// Length and digest of the whole text, before it was cut.
+    pub(crate) bytes: usize,
+    pub(crate) sha256: Hash,
+    pub(crate) redacted: usize,
+    pub(crate) truncated: bool,
+    pub(crate) spool: Option<String>,
+    pub(crate) unapplied: Option<Stop>,
+}
+
+impl ReleasedOutput {
+    /// The text.
+    pub(crate) fn text(&self) -> &str {
+        &self.output.text
+    }
+
+    /// The structured result.
+    pub(crate) fn data(&self) -> Option<&Value> {
+        self.output.data.as_ref()
+    }
+
+    /// What goes out beside the text.
+    pub(crate) fn attachments(&self) -> &[Attachment] {
+        &self.output.attachments
+    }
+
+    /// Why the tool could not do it.
+    pub(crate) fn error(&self) -> Option<&str> {
+        self.output.error.as_deref()
+    }
+
+    /// How to take it back.
+    pub(crate) fn undo(&self) -> Option<&Undo> {
+        self.output.undo.as_ref()
+    }
+
+    /// Why nothing of what the tool would have changed was applied, where that is so.
+    pub(crate) fn unapplied(&self) -> Option<&Stop> {
+        self.unapplied.as_ref()
+    }
+
+    /// How long the tool ran.
+    pub(crate) fn time(&self) -> Duration {
+        self.time
+    }
+
+    /// Length of the whole text, redacted, before it was cut.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Digest of the whole text, redacted, before it was cut.
+    pub(crate) fn sha256(&self) -> Hash {
+        self.sha256
+    }
+
+    /// How many secrets were taken out.
+    pub(crate) fn redacted(&self) -> usize {
+        self.redacted
+    }
+
+    /// True when some of it was cut.
+    pub(crate) fn truncated(&self) -> bool {
+        self.truncated
+    }
+
+    /// Where the whole is kept, when some of it was cut.
+    pub(crate) fn spool(&self) -> Option<&str> {
+        self.spool.as_deref()
+    }
+}
 
 /// How a call ended, in the form that both the record and the reply are made of.
 #[derive(Debug)]
-pub(super) struct Ended {
-    pub(super) code: &'static str,
-    pub(super) is_error: bool,
+pub(crate) struct Ended {
+    pub(crate) code: &'static str,
+    pub(crate) is_error: bool,
     refused: bool,
     /// Why not, when it is an error.
-    pub(super) message: String,
-    pub(super) released: Option<Released>,
+    pub(crate) message: String,
+    pub(crate) released: Option<ReleasedOutput>,
     stop: Option<Stop>,
 }
 
 impl Ended {
-    pub(super) fn new(outcome: Result<Released, Stop>) -> Ended {
+    pub(crate) fn new(outcome: Result<ReleasedOutput, Stop>) -> Ended {
         match outcome {
             Ok(released) => match released.unapplied().cloned() {
                 Some(stop) => Ended::unapplied(stop, released),
@@ -45,7 +138,7 @@ impl Ended {
     }
 
     /// It ran, and nothing of what it would have changed was applied: the reason heads its output.
-    fn unapplied(stop: Stop, released: Released) -> Ended {
+    fn unapplied(stop: Stop, released: ReleasedOutput) -> Ended {
         let ended = Ended::new(Err(stop));
         let message = match released.error() {
             Some(error) => format!("{}\n{error}", ended.message),
@@ -71,23 +164,15 @@ pub struct Reply {
 impl Reply {
     /// The reply to a call whose end was handed to the log. INVARIANT: `receipt` is there, or
     /// `ended` says that the log is broken.
-    pub(super) fn new(
-        trail: &mut Trail,
+    pub(crate) fn new(
+        (id, tool): (String, String),
         ended: Ended,
         time: Duration,
         number: Option<u64>,
         receipt: Option<Receipt>,
+        (warnings, uses): (Vec<String>, CallUses),
     ) -> Reply {
-        Reply {
-            id: trail.call.id.clone(),
-            tool: trail.name().to_owned(),
-            ended,
-            time,
-            number,
-            receipt,
-            warnings: std::mem::take(&mut trail.warnings),
-            uses: std::mem::take(&mut trail.uses),
-        }
+        Reply { id, tool, ended, time, number, receipt, warnings, uses }
     }
 
     /// What it took to let the call pass: for whoever has another process run what was judged here
@@ -150,12 +235,12 @@ impl Reply {
 
     /// What the tool produced, as structure.
     pub fn data(&self) -> Option<&Value> {
-        self.ended.released.as_ref().and_then(Released::data)
+        self.ended.released.as_ref().and_then(ReleasedOutput::data)
     }
 
     /// The pictures that the tool produced.
     pub fn attachments(&self) -> &[Attachment] {
-        self.ended.released.as_ref().map_or(&[], Released::attachments)
+        self.ended.released.as_ref().map_or(&[], ReleasedOutput::attachments)
     }
 
     /// Why the call failed or was refused, in words for the model. `None` when it did not.
@@ -191,17 +276,17 @@ impl Reply {
 
     /// True when the text is not the whole output.
     pub fn truncated(&self) -> bool {
-        self.ended.released.as_ref().is_some_and(Released::truncated)
+        self.ended.released.as_ref().is_some_and(ReleasedOutput::truncated)
     }
 
     /// Where the whole output is kept, when it was cut.
     pub fn spool(&self) -> Option<&str> {
-        self.ended.released.as_ref().and_then(Released::spool)
+        self.ended.released.as_ref().and_then(ReleasedOutput::spool)
     }
 
     /// How to take the call back.
     pub fn undo(&self) -> Option<&Undo> {
-        self.ended.released.as_ref().and_then(Released::undo)
+        self.ended.released.as_ref().and_then(ReleasedOutput::undo)
     }
 
     /// How long the call took, from the model's side: waiting for people included.
@@ -211,7 +296,7 @@ impl Reply {
 
     /// How long the tool ran.
     pub fn run_time(&self) -> Duration {
-        self.ended.released.as_ref().map_or(Duration::ZERO, Released::time)
+        self.ended.released.as_ref().map_or(Duration::ZERO, ReleasedOutput::time)
     }
 
     /// For a dry run: what would have been decided.
@@ -237,4 +322,9 @@ impl Reply {
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
+}
+
+/// A time in whole milliseconds, as records and results have it.
+pub(crate) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,12 +1,12 @@
 //! Those who read calls before they run, and outputs before the model has them.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{future::Future, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
-use futures::future::BoxFuture;
+use futures::{FutureExt, future::BoxFuture};
 use serde_json::Value;
 
 pub use crate::errors::ReviewError;
-use crate::{Output, Validated};
+use crate::{Output, Validated, stop::HumanDuration};
 
 pub use cache::ReviewCache;
 
@@ -134,6 +134,22 @@ pub struct ReviewConfig {
     pub input: Option<Arc<dyn Reviewer>>,
     /// Reads each output.
     pub output: Option<Arc<dyn Reviewer>>,
+}
+
+/// Listens to a reviewer. What errs, hangs or panics has not approved.
+pub(crate) async fn run_reviewer<'a, T>(
+    limit: Duration,
+    read: impl FnOnce() -> BoxFuture<'a, Result<Review<T>, ReviewError>>,
+) -> Result<Review<T>, ReviewError> {
+    // The call itself may panic too, before there is a future to poll.
+    let reading = AssertUnwindSafe(async { read().await }).catch_unwind();
+    match tokio::time::timeout(limit, reading).await {
+        Ok(Ok(said)) => said,
+        Ok(Err(_panic)) => Err(ReviewError("it crashed".to_owned())),
+        Err(_elapsed) => {
+            Err(ReviewError(format!("it said nothing within {}", HumanDuration(limit))))
+        }
+    }
 }
 
 type InputFn = dyn for<'a> Fn(&'a Validated) -> BoxFuture<'a, Result<Review<Value>, ReviewError>>

@@ -1,0 +1,90 @@
+//! A call as those who judge it see it: what it is, and nothing that lets it run.
+
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+use super::{JudgeContext, Script, scripts};
+use crate::{Facts, Origin, PermissionClass, Touch};
+
+/// A call as rules see it. It is a view of a [`Validated`](crate::Validated), and no proof of
+/// anything: judging needs to know the call, not to hold it.
+#[derive(Debug, Clone, Copy)]
+pub struct CallView<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) name: &'a str,
+    pub(crate) class: PermissionClass,
+    pub(crate) server: Option<&'a str>,
+    pub(crate) trusted: bool,
+    pub(crate) facts: &'a Facts,
+    pub(crate) args: &'a Value,
+    pub(crate) touches: &'a [Touch],
+    pub(crate) directory: Option<&'a str>,
+    pub(crate) origin: Origin,
+    pub(crate) context: &'a JudgeContext,
+    /// The shell texts among the touches, read once and by nobody before somebody asks.
+    pub(crate) scripts: &'a OnceLock<Vec<Script>>,
+}
+
+impl<'a> CallView<'a> {
+    /// The model's id for the call.
+    pub fn id(&self) -> &'a str {
+        self.id
+    }
+
+    /// The tool's canonical name.
+    pub fn name(&self) -> &'a str {
+        self.name
+    }
+
+    /// Which rules apply.
+    pub fn class(&self) -> PermissionClass {
+        self.class
+    }
+
+    /// The server the tool comes from, when it is not one of the program's own.
+    pub fn server(&self) -> Option<&'a str> {
+        self.server
+    }
+
+    /// True when a person trusts where the tool comes from.
+    pub fn is_trusted(&self) -> bool {
+        self.trusted
+    }
+
+    /// What holds for every call of the tool.
+    pub fn facts(&self) -> &'a Facts {
+        self.facts
+    }
+
+    /// The arguments, as they stand now.
+    pub fn args(&self) -> &'a Value {
+        self.args
+    }
+
+    /// What this call would touch.
+    pub fn touches(&self) -> &'a [Touch] {
+        self.touches
+    }
+
+    /// Where the relative paths in its shell text start, if that is not the workspace.
+    pub fn directory(&self) -> Option<&'a str> {
+        self.directory
+    }
+
+    /// Which door the call came through.
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// When and in which conversation it is judged, as far as rules ask.
+    pub fn context(&self) -> &'a JudgeContext {
+        self.context
+    }
+
+    /// The shell texts that it runs, read: the one analysis that rules, prompt, effects, record and
+    /// explanation share.
+    pub(crate) fn scripts(&self) -> &'a [Script] {
+        self.scripts.get_or_init(|| scripts(self.touches, self.directory))
+    }
+}

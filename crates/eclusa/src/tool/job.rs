@@ -1,0 +1,330 @@
+//! A permit being used: what a tool gets when it runs, and the way from there to the gate.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use eclusa_net::HostAccess;
+use futures::future::BoxFuture;
+use serde_json::Value;
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep_until},
+};
+
+use super::{Validated, registry::Registry};
+use crate::{
+    CallNesting, Decision, Event, Events, HiddenPaths, HostRefused, Mode, Origin, Output, Policy,
+    Reply, Run, SessionError, ToolCall, ToolError, Touch,
+    policy::{named_hosts, plainly},
+};
+
+/// What a call that runs may ask of the gate that let it through. The gate knows tools, and tools
+/// know this.
+pub(crate) trait Chamber: Send + Sync {
+    /// The run that the call is part of.
+    fn run(&self) -> &Run;
+
+    /// The rules in force.
+    fn policy(&self) -> Arc<Box<dyn Policy>>;
+
+    /// The tools there are.
+    fn registry(&self) -> &Registry;
+
+    /// Whoever listens.
+    fn events(&self) -> &Events;
+
+    /// How long a person has to answer.
+    fn time_to_answer(&self) -> Duration;
+
+    /// Asks a person whether the call may run again with these hosts open; false where nobody
+    /// said yes.
+    fn ask_about_hosts<'a>(
+        &'a self,
+        call: &'a Validated,
+        hosts: &'a [String],
+    ) -> BoxFuture<'a, bool>;
+
+    /// Notes that text from outside has come into the conversation, and how. The error says why that
+    /// cannot be kept.
+    fn bring_from_outside(&self, how: &str) -> Result<(), SessionError>;
+
+    /// Takes another call through the whole gate, in this run.
+    fn pass(&self, run: Run, call: ToolCall) -> BoxFuture<'static, Reply>;
+}
+
+/// A permit being used. Tools get this and nothing else.
+pub struct Job {
+    call: Validated,
+    /// Whether a person said yes to the call.
+    approved: bool,
+    gate: Box<dyn Chamber>,
+    start: Option<u64>,
+    until: watch::Sender<Instant>,
+    /// A person ended the turn at a call that the tool made.
+    aborted: AtomicBool,
+    /// Text from outside came in, and that could not be kept.
+    unmarked: AtomicBool,
+}
+
+/// What is left of a job whose tool has run.
+pub(crate) struct FinishedJob {
+    pub(crate) call: Validated,
+    /// A person ended the turn meanwhile.
+    pub(crate) aborted: bool,
+    /// Text from outside came in, and that could not be kept.
+    pub(crate) unmarked: bool,
+}
+
+impl Job {
+    /// A call that may run now. Visible to the crate, called by `execute.rs` alone (tidy holds that).
+    pub(crate) fn new(
+        call: Validated,
+        approved: bool,
+        gate: Box<dyn Chamber>,
+        start: Option<u64>,
+        until: Instant,
+    ) -> Job {
+        let (aborted, unmarked) = (AtomicBool::default(), AtomicBool::default());
+        Job { call, approved, gate, start, until: watch::Sender::new(until), aborted, unmarked }
+    }
+
+    /// Does the work of its tool.
+    pub(crate) async fn work(&self) -> Result<Output, ToolError> {
+        self.call.tool().tool().run(self).await
+    }
+
+    /// What is left once its tool has run.
+    pub(crate) fn finish(self) -> FinishedJob {
+        let (aborted, unmarked) = (self.aborted.into_inner(), self.unmarked.into_inner());
+        FinishedJob { call: self.call, aborted, unmarked }
+    }
+
+    /// The run that the call is part of.
+    pub(crate) fn run(&self) -> &Run {
+        self.gate.run()
+    }
+
+    /// The model's id for the call.
+    pub fn id(&self) -> &str {
+        self.call.id()
+    }
+
+    /// The conversation that the call is part of.
+    pub fn conversation(&self) -> &str {
+        &self.gate.run().conversation
+    }
+
+    /// Whether a person is asked in this run, and about what.
+    pub fn mode(&self) -> Mode {
+        self.gate.run().mode_in_force()
+    }
+
+    /// The number of the call in the log; a call that only looks gets one when it ends.
+    pub fn number(&self) -> Option<u64> {
+        self.start
+    }
+
+    /// What this call may not look at: a rule denies it, or wants a person asked first. For tools
+    /// that come upon paths nobody named, such as a search; it can go to other threads.
+    pub fn hidden(&self) -> HiddenPaths {
+        let policy = self.gate.policy();
+        // A policy that panics has hidden everything.
+        let hidden = catch_unwind(AssertUnwindSafe(|| policy.hidden(&self.call.view())));
+        let hidden = hidden.unwrap_or_else(|_panic| HiddenPaths::everything());
+        match self.gate.run().mode_in_force() {
+            // Nobody is asked, so what would be asked about is not hidden either.
+            Mode::Yolo => hidden.from(Decision::Deny),
+            Mode::ConfirmAll | Mode::ConfirmSensitive | Mode::AutoApprove => hidden,
+        }
+    }
+
+    /// True when this call may not look at this path of the workspace. Whoever asks about many
+    /// paths asks [`hidden`](Job::hidden) once.
+    pub fn is_hidden(&self, path: &Path) -> bool {
+        self.hidden().hides(path)
+    }
+
+    /// Which hosts this call may reach while it runs, as far as rules and people say: for a sandbox,
+    /// which holds a command to them. Hosts that the call names are granted where a person said yes
+    /// to it; no mode answers for one.
+    pub fn host_access(&self) -> HostAccess {
+        let policy = self.gate.policy();
+        let access = catch_unwind(AssertUnwindSafe(|| policy.host_access(&self.call.view())));
+        // A policy that panics has closed everything.
+        let mut access = access.unwrap_or_else(|_panic| HostAccess::nothing());
+        if self.approved {
+            access.granted = named_hosts(&self.call.view());
+        }
+        if self.gate.run().mode_in_force() == Mode::Yolo {
+            access.asked.clear();
+        }
+        access
+    }
+
+    /// True when a person said yes to this call, now or before.
+    pub fn is_approved(&self) -> bool {
+        self.approved
+    }
+
+    /// Asks a person whether this call may run again with these hosts open (`example.com`, with
+    /// `:port` where that is not the usual one). The time that takes is not the tool's.
+    pub async fn ask_for_hosts(&self, hosts: &[String]) -> bool {
+        let asking = self.asking();
+        let answered = self.gate.ask_about_hosts(&self.call, hosts).await;
+        drop(asking);
+        answered
+    }
+
+    /// Whether this call, which was sent on to another host, may talk to it (`example.com`, with
+    /// `:port` where that is not the usual one). The error says why not. Nobody is asked: what
+    /// would have to be asked about is refused, because the call is running already.
+    pub fn may_fetch(&self, host: &str) -> Result<(), HostRefused> {
+        let own = |it: &Touch| matches!(it, Touch::Fetch(own) if own == host);
+        if self.call.touches().iter().any(own) {
+            return Ok(());
+        }
+        let policy = self.gate.policy();
+        let judged = catch_unwind(AssertUnwindSafe(|| policy.judge_host(&self.call.view(), host)));
+        let verdict = judged.map_err(|_panic| "the policy crashed")?;
+        let verdict = self.gate.run().mode_in_force().apply(verdict);
+        match verdict.decision {
+            Decision::Allow => Ok(()),
+            Decision::Stage | Decision::Ask | Decision::Deny => {
+                Err(verdict.why().into_owned().into())
+            }
+        }
+    }
+
+    /// True when this call runs shell text of which no command does more than read, as far as the
+    /// text tells: as it was read when the call was judged.
+    pub fn only_reads_files(&self) -> bool {
+        self.call.only_reads_files()
+    }
+
+    /// What is said of a call whose shell text needs a service that no sandbox has.
+    pub fn needs_service(&self) -> Option<String> {
+        self.call.needs_service()
+    }
+
+    /// True when the call was let through to be tried without a network, and a person may be asked
+    /// about the hosts that it turns out to want. No mode answers for one.
+    pub fn is_tried(&self) -> bool {
+        let mode = self.gate.run().mode_in_force();
+        let asks = matches!(mode, Mode::ConfirmAll | Mode::ConfirmSensitive);
+        asks && !self.approved && self.call.only_fetches()
+    }
+
+    /// Another machine was reached: text from outside has come into the conversation. Where that
+    /// cannot be kept, nobody gets to see what came.
+    pub fn reached_outside(&self) {
+        let how = format!("came from the web (`{}`)", plainly(self.call.name()));
+        if let Err(why) = self.gate.bring_from_outside(&how) {
+            tracing::warn!("that text from outside came in cannot be kept: {why}");
+            self.unmarked.store(true, Ordering::Release);
+        }
+    }
+
+    /// The arguments that were permitted.
+    pub fn args(&self) -> &Value {
+        self.call.args()
+    }
+
+    /// When the time of the run is up.
+    pub fn deadline(&self) -> std::time::Instant {
+        self.until.borrow().into_std()
+    }
+
+    /// Somebody is asked something for the call, by the tool itself. Until this is dropped, the
+    /// time is a person's and not the tool's, for as long as a person has to answer.
+    pub fn asking(&self) -> Asking<'_> {
+        let time = self.gate.time_to_answer();
+        self.until.send_modify(|until| *until += time);
+        Asking { job: self, time, since: Instant::now() }
+    }
+
+    /// Resolves when the time of the run is up.
+    pub(crate) async fn late(&self) {
+        let mut until = self.until.subscribe();
+        loop {
+            let now = *until.borrow_and_update();
+            tokio::select! {
+                () = sleep_until(now) => return,
+                // It cannot close: it is the job's own.
+                _ = until.changed() => {}
+            }
+        }
+    }
+
+    /// Resolves when the caller takes the call back. A tool with something to clean up watches
+    /// it; any other is simply dropped.
+    pub async fn cancelled(&self) {
+        self.gate.run().cancel.cancelled().await;
+    }
+
+    /// Tells whoever is listening how far the work has come (0 to 1), and what it is at.
+    pub fn progress(&self, fraction: f64, detail: &str) {
+        self.gate.events().send(|| Event::Progress {
+            conversation: self.gate.run().conversation.clone(),
+            call: self.call.id().to_owned(),
+            tool: self.call.name().to_owned(),
+            fraction: fraction.clamp(0.0, 1.0),
+            detail: detail.to_owned(),
+        });
+    }
+
+    /// Calls another tool: through the whole gate, like any call. Its id is made from this one's.
+    pub async fn pass(&self, call: ToolCall) -> Reply {
+        let run = Run {
+            nesting: CallNesting { parent: self.start, depth: self.gate.run().nesting.depth + 1 },
+            deadline: Some(self.deadline()),
+            judged_before: None,
+            ..self.gate.run().clone()
+        };
+        let call = ToolCall { id: format!("{}/{}", self.id(), call.id), ..call };
+        let reply = self.gate.pass(run, call.from(Origin::Tool)).await;
+        if reply.aborted() {
+            self.end_turn();
+        }
+        reply
+    }
+
+    /// The tools that a model is shown in this run, by name.
+    pub fn visible_tools(&self) -> Vec<String> {
+        let visible = self.gate.registry().visible();
+        visible.iter().map(|it| it.name().to_owned()).collect()
+    }
+
+    /// A person ended the whole turn at a call that was made inside this one.
+    pub fn end_turn(&self) {
+        self.aborted.store(true, Ordering::Release);
+    }
+}
+
+/// A person is asked something for a call that runs.
+#[must_use = "the tool's time runs on when it is dropped"]
+pub struct Asking<'a> {
+    job: &'a Job,
+    time: Duration,
+    since: Instant,
+}
+
+impl Asking<'_> {
+    /// How long the person has.
+    pub fn time(&self) -> Duration {
+        self.time
+    }
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        let rest = self.time.saturating_sub(self.since.elapsed());
+        self.job.until.send_modify(|until| *until -= rest);
+    }
+}
