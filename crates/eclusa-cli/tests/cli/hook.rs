@@ -35,7 +35,7 @@ pub(crate) fn decision(ran: &Ran) -> (String, String) {
 }
 
 /// Runs a command line as an agent's shell would.
-fn shell(world: &World, line: &str) -> Ran {
+pub(crate) fn shell(world: &World, line: &str) -> Ran {
     #[expect(clippy::disallowed_methods, reason = "the test plays the agent")]
     let mut command = std::process::Command::new("sh");
     let home = world.command(&[]);
