@@ -225,19 +225,21 @@ impl Conversation {
             conversation: self.head.id.as_str().into(),
             turn: self.turn,
             cancel: cancel.clone(),
-            mode: self.persona.mode_within(run.mode),
             tools: self.persona.tools.as_ref().map(|it| it.iter().cloned().collect()),
             park_absent: true,
             ..run.clone()
         };
-        self.gate = self.gate.for_run(run);
+        self.gate = self.gate.for_run(run.held_to(self.persona.mode));
         cancel
     }
 
     /// Takes in what a person said: redacted, its pictures kept, and marked if it is not theirs.
     async fn hear(&mut self, words: UserMessage) -> Result<(), TurnFailure> {
         if let Some(how) = &words.outside {
-            self.gate.bring_from_outside(how);
+            let marked = self.gate.bring_from_outside(how);
+            marked.map_err(|why| {
+                TurnFailure::Other(format!("that text came from outside cannot be kept: {why}"))
+            })?;
         }
         let (text, secrets) = self.redacted(&words.text);
         if secrets > 0 {

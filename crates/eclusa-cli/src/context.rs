@@ -3,8 +3,7 @@
 use std::{io, path::Path, sync::Arc};
 
 use eclusa::{
-    AuditSink, Files, GateSetup, Mode, Redactor, Registry, Run, Scene, Spool, Workspace,
-    spool::MemorySpool,
+    AuditSink, Files, Mode, Redactor, Registry, Run, Scene, Spool, Workspace, spool::MemorySpool,
 };
 use eclusa_config::{Config, Layer};
 use eclusa_store::{Options, Store, StoreError};
@@ -18,7 +17,8 @@ use crate::{
     person,
     read_text::read_text,
     registry::{self, ProgramTools},
-    shell, trust,
+    sessions_kept::COMMAND_LINE,
+    shell, trust, undo_retention,
 };
 
 /// Tools that are not there for every command, and can be ruled about all the same: those of whoever
@@ -122,6 +122,14 @@ impl AppContext {
         })
     }
 
+    /// The same for whoever changes it: what is kept for undo stays within its bounds.
+    pub(crate) fn workspace_to_change(
+        &self,
+        log: Arc<dyn AuditSink>,
+    ) -> Result<Workspace, Failure> {
+        Ok(undo_retention::within_bounds(self.workspace()?, self.config.keep, log))
+    }
+
     /// The tools, to look at: nothing that was kept can be read with them.
     pub(crate) fn registry(&self) -> Result<Arc<Registry>, Failure> {
         self.registry_with(Arc::new(MemorySpool::default()), self.sandboxes(&[])?)
@@ -160,31 +168,9 @@ impl AppContext {
             mode: self.mode,
             dry_run: self.dry_run,
             principal: person::name().into(),
-            conversation: "command-line".into(),
+            conversation: COMMAND_LINE.into(),
             ..Run::default()
         }
-    }
-
-    /// A setup of these tools and this log, with what is configured and nobody who can be asked.
-    pub(crate) fn setup(
-        &self,
-        registry: Arc<Registry>,
-        sink: Arc<dyn AuditSink>,
-    ) -> Result<GateSetup, Failure> {
-        self.names_are_known(&registry)?;
-        self.bare_setup(registry, sink)
-    }
-
-    /// The same for tools that are not all there are: rules may name others.
-    pub(crate) fn bare_setup(
-        &self,
-        registry: Arc<Registry>,
-        sink: Arc<dyn AuditSink>,
-    ) -> Result<GateSetup, Failure> {
-        let workspace = self.workspace()?;
-        let builder = self.config.builder(&self.paths.workspace, |file| self.secret_file(file));
-        let builder = builder.map_err(Failure::usage)?.registry(registry).log(sink);
-        builder.workspace(workspace).setup().map_err(Failure::usage)
     }
 
     /// What takes secrets out of whatever leaves.
@@ -193,7 +179,7 @@ impl AppContext {
     }
 
     /// A file with kinds of secrets: its name is relative to the person's configuration.
-    fn secret_file(&self, file: &str) -> io::Result<String> {
+    pub(crate) fn secret_file(&self, file: &str) -> io::Result<String> {
         let beside = self.paths.config.as_deref().and_then(Path::parent);
         read_text(&beside.unwrap_or(&self.paths.workspace).join(file))
     }

@@ -2,16 +2,18 @@
 //!
 //! A ticket lies in the state directory, where no tool and no sandbox reaches. It names the text,
 //! the directory and the agent; whoever shows it can have that run in the sandbox and nothing else.
+//! It carries what the hook worked out, so that nothing is counted or asked about twice.
 
 use std::{
     fs,
     io::{self, Write as _},
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
+    sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use eclusa::{Mode, random};
+use eclusa::{CallUses, Mode, Run, random};
 use serde::{Deserialize, Serialize};
 
 use crate::args::Global;
@@ -19,9 +21,21 @@ use crate::args::Global;
 /// How long a ticket is good for.
 const LIFETIME: Duration = Duration::from_secs(600);
 
+/// The form of a ticket. One of another form is not read: the hook that made it knew other things.
+const FORM: u32 = 2;
+
+/// What is read of a ticket first. The first tickets said nothing of their form.
+#[derive(Deserialize)]
+struct TicketForm {
+    #[serde(default)]
+    v: u32,
+}
+
 /// Leave to run one command in the sandbox, once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ExecTicket {
+    /// Its form.
+    pub(crate) v: u32,
     /// The agent that asked, and its version where it is known.
     pub(crate) client: String,
     /// The session that the call belongs to.
@@ -34,8 +48,10 @@ pub(crate) struct ExecTicket {
     pub(crate) directory: String,
     /// The workspace.
     pub(crate) workspace: PathBuf,
-    /// True when a person said yes to the command, or is asked by the agent.
-    pub(crate) approved: bool,
+    /// What letting the command pass took; somebody whom the agent asks has said yes to it.
+    pub(crate) uses: TicketUses,
+    /// The mode that the hook worked out: the command is not run in a looser one.
+    pub(crate) mode_in_force: String,
     /// The settings that the hook was given.
     pub(crate) config: Option<PathBuf>,
     pub(crate) policies: Vec<PathBuf>,
@@ -44,17 +60,34 @@ pub(crate) struct ExecTicket {
     pub(crate) until: u64,
 }
 
+/// What letting a command pass took, as it is written.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct TicketUses {
+    pub(crate) rules: Vec<String>,
+    pub(crate) allowance: Option<u64>,
+    pub(crate) approved: bool,
+}
+
+impl From<&CallUses> for TicketUses {
+    fn from(uses: &CallUses) -> TicketUses {
+        let CallUses { rules, allowance, approved } = uses.clone();
+        TicketUses { rules, allowance, approved }
+    }
+}
+
 impl ExecTicket {
     /// A ticket that is good from now on.
     pub(crate) fn new(global: &Global, workspace: &Path) -> ExecTicket {
         ExecTicket {
+            v: FORM,
             client: String::new(),
             conversation: String::new(),
             call: String::new(),
             text: String::new(),
             directory: String::new(),
             workspace: workspace.to_owned(),
-            approved: false,
+            uses: TicketUses::default(),
+            mode_in_force: Mode::ConfirmAll.as_str().to_owned(),
             config: global.config.as_deref().map(whole),
             policies: global.policy.iter().map(|it| whole(it)).collect(),
             mode: global.mode.map(|it| it.as_str().to_owned()),
@@ -87,8 +120,13 @@ impl ExecTicket {
         };
         // Of two who have read it, one can remove it.
         remove(&file).map_err(|_| unknown())?;
-        let ticket: ExecTicket =
-            serde_json::from_slice(&text).map_err(|err| format!("the ticket is damaged: {err}"))?;
+        let damaged = |err| format!("the ticket is damaged: {err}; make the call again");
+        let form: TicketForm = serde_json::from_slice(&text).map_err(damaged)?;
+        if form.v != FORM {
+            let other = "the ticket was made by another version of eclusa; make the call again";
+            return Err(other.to_owned());
+        }
+        let ticket: ExecTicket = serde_json::from_slice(&text).map_err(damaged)?;
         match now() <= ticket.until {
             true => Ok(ticket),
             false => {
@@ -107,6 +145,20 @@ impl ExecTicket {
             dry_run: false,
             ..given.clone()
         }
+    }
+
+    /// The run of the command: the agent's, as careful as the hook was at least, and what the hook
+    /// has counted is not counted again.
+    pub(crate) fn run(&self, run: Run) -> Run {
+        let TicketUses { rules, allowance, approved } = self.uses.clone();
+        let run = Run {
+            conversation: self.conversation.as_str().into(),
+            client: Some(self.client.as_str().into()),
+            judged_before: Some(Arc::new(CallUses { rules, allowance, approved })),
+            ..run
+        };
+        // What cannot be read is as careful as can be.
+        run.held_to(Some(self.mode_in_force.parse().unwrap_or(Mode::ConfirmAll)))
     }
 
     /// Removes tickets that nobody used in time.

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use eclusa::{GateSetup, Registration, Spool, spool::TextPieces};
+use eclusa::{Registration, Registry, Spool, spool::TextPieces};
 use eclusa_agent::{ItemBody, TranscriptStore};
 use eclusa_tools::PagedOutput;
 use futures::future::BoxFuture;
@@ -18,13 +18,13 @@ pub(crate) type OwnSession = Arc<OnceLock<String>>;
 
 /// Lets the tool `output` answer for references to the entries of one session as well.
 pub(crate) fn answer_references(
-    setup: &mut GateSetup,
+    registry: &Registry,
     archive: &Archive,
 ) -> Result<OwnSession, Failure> {
     let own = OwnSession::default();
     let spool = TranscriptSpool { archive: archive.clone(), own: own.clone() };
     let tool = Registration::new(PagedOutput::new(Arc::new(spool))).replace().lazy();
-    setup.registry.register(tool).map_err(Failure::usage)?;
+    registry.register(tool).map_err(Failure::usage)?;
     Ok(own)
 }
 

@@ -1,8 +1,10 @@
 //! The undo history: recovered after a crash, shrunk when it is too large.
 
+use std::sync::Arc;
+
 use eclusa::{
     AuditSink, Workspace,
-    audit::Draft,
+    audit::{Appending, Draft},
     one_line,
     workspace::{Compacted, Recovered, Retention},
 };
@@ -14,9 +16,6 @@ use crate::{
     screen::{self, sanitize},
     since,
 };
-
-/// Compaction is looked at after so many changes, so that most commands have nothing to do.
-const EVERY: usize = 16;
 
 /// Takes back or finishes what died in the middle. What was done is told and recorded.
 pub(crate) fn recover(workspace: &Workspace, store: &Store) -> Result<(), Failure> {
@@ -53,17 +52,22 @@ fn put_right(recovered: &Recovered) -> String {
     told.join("; ")
 }
 
-/// Makes what is kept smaller when it is time to, after a command that changed something has
-/// given its answer. What can no longer be undone is told and recorded.
-pub(crate) fn compact_when_due(workspace: &Workspace, keep: Retention, store: &Store) {
-    let done = std::fs::read_dir(workspace.state().join("done"));
-    let changes = done.map_or(0, Iterator::count);
-    if changes > 0
-        && changes.is_multiple_of(EVERY)
-        && let Err(failure) = compact(workspace, keep, store)
-    {
-        screen::error(&failure.lines());
-    }
+/// A workspace that keeps within its bounds by itself, whoever changes it. What can no longer be
+/// undone is told and recorded.
+pub(crate) fn within_bounds(
+    workspace: Workspace,
+    keep: Retention,
+    log: Arc<dyn AuditSink>,
+) -> Workspace {
+    workspace.compacting(keep, move |compacted| {
+        let told = match compacted {
+            Ok(compacted) => tell_evicted(&compacted, keep, &*log),
+            Err(err) => Err(Failure::failed(err)),
+        };
+        if let Err(failure) = told {
+            screen::error(&failure.lines());
+        }
+    })
 }
 
 /// Makes what is kept smaller, now.
@@ -73,17 +77,26 @@ pub(crate) fn compact(
     store: &Store,
 ) -> Result<Compacted, Failure> {
     let compacted = workspace.compact(keep).map_err(Failure::failed)?;
-    if !compacted.evicted.is_empty() {
-        let evicted: Vec<u64> = compacted.evicted.iter().map(|it| it.call).collect();
-        let message = format!(
-            "{} can no longer be undone: the undo history was larger than {} bytes",
-            calls(&evicted),
-            keep.bytes
-        );
-        screen::note(&message);
-        record(store, "undo-evicted", &evicted, &message)?;
-    }
+    tell_evicted(&compacted, keep, store)?;
     Ok(compacted)
+}
+
+fn tell_evicted(
+    compacted: &Compacted,
+    keep: Retention,
+    store: &dyn AuditSink,
+) -> Result<(), Failure> {
+    if compacted.evicted.is_empty() {
+        return Ok(());
+    }
+    let evicted: Vec<u64> = compacted.evicted.iter().map(|it| it.call).collect();
+    let message = format!(
+        "{} can no longer be undone: the undo history was larger than {} bytes",
+        calls(&evicted),
+        keep.bytes
+    );
+    screen::note(&message);
+    record(store, "undo-evicted", &evicted, &message)
 }
 
 /// Several calls in a few words.
@@ -106,7 +119,7 @@ struct RetentionNote<'a> {
     v: u8,
 }
 
-fn record(store: &Store, event: &str, calls: &[u64], message: &str) -> Result<(), Failure> {
+fn record(store: &dyn AuditSink, event: &str, calls: &[u64], message: &str) -> Result<(), Failure> {
     let (at, none) = (since::now(), "");
     let note = RetentionNote {
         at,
@@ -120,6 +133,9 @@ fn record(store: &Store, event: &str, calls: &[u64], message: &str) -> Result<()
     };
     let body = serde_json::to_string(&note).map_err(Failure::failed)?;
     let appending = store.append(Draft::new(body).map_err(Failure::failed)?);
-    let wait = || tokio::runtime::Handle::current().block_on(appending);
-    tokio::task::block_in_place(wait).map(|_| ()).map_err(Failure::failed)
+    match appending {
+        Appending::Done(written) => written.map(|_| ()).map_err(Failure::failed),
+        // It is written by whoever writes for all, at the latest when the store is closed.
+        Appending::Waiting(_) => Ok(()),
+    }
 }

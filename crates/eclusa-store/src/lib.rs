@@ -16,6 +16,7 @@ mod error;
 mod options;
 mod read;
 mod schema;
+mod sessions;
 mod spool;
 mod store;
 mod store_records;

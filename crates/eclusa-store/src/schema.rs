@@ -8,7 +8,7 @@ use std::{
 use eclusa::Durability;
 use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 
-use crate::{Options, StoreError, approval_tables, error::InStore, transcript_tables};
+use crate::{Options, StoreError, approval_tables, error::InStore, sessions, transcript_tables};
 
 /// Marks a database as a store: `Ecls`.
 const APPLICATION: i64 = 0x4563_6c73;
@@ -21,8 +21,14 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 /// The hash of a record covers its number, its body and the hash before it, so nothing needs to
 /// be stored twice: the `previous` of a record is the `hash` of the row before it. The column
 /// `start` repeats what the body says, for the index; `verify` compares the two.
-const STEPS: [&str; 5] =
-    [FIRST_TABLES, QUESTIONS, transcript_tables::TABLES, approval_tables::TABLES, NUMBERED_CALLS];
+const STEPS: [&str; 6] = [
+    FIRST_TABLES,
+    QUESTIONS,
+    transcript_tables::TABLES,
+    approval_tables::TABLES,
+    NUMBERED_CALLS,
+    sessions::TABLE,
+];
 
 const FIRST_TABLES: &str = "
 CREATE TABLE records (
@@ -348,7 +354,9 @@ fn probe(connection: &Connection, path: &Path, format: i64) -> Result<(), StoreE
     let known = if format < 2 { OLDEST_PROBES } else { PROBES.len() };
     let conversations = transcript_tables::PROBES.into_iter().filter(|_| format >= 3);
     let approvals = approval_tables::PROBES.into_iter().filter(|_| format >= 4);
-    for sql in PROBES.into_iter().take(known).chain(conversations).chain(approvals) {
+    let sessions = sessions::PROBES.into_iter().filter(|_| format >= 6);
+    let later = conversations.chain(approvals).chain(sessions);
+    for sql in PROBES.into_iter().take(known).chain(later) {
         connection.prepare(sql).map_err(|err| StoreError::Damaged {
             path: path.to_owned(),
             what: format!("its tables are not what they should be: {err}"),

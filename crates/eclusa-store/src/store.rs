@@ -131,12 +131,39 @@ impl Store {
         told.await.unwrap_or_else(|_| Err(StoreError::Gone(self.inner.path.clone())))
     }
 
+    /// Does `work` in a transaction of its own on this thread, once whoever writes has done with its
+    /// own: for what is short, and read and written at the same moment.
+    pub(crate) fn write_here<T>(
+        &self,
+        work: impl FnOnce(&mut Transaction<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        match &self.inner.queue {
+            Some((_, shared)) => shared.write_here(work),
+            None => Err(self.only_read()),
+        }
+    }
+
+    /// Reads something short: with the connection that writes, where nobody writes, because another
+    /// one takes longer to open than to read.
+    pub(crate) fn look<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let free = self.inner.queue.as_ref().and_then(|(_, shared)| shared.free_connection());
+        match free {
+            Some(writer) => read(writer.connection()).in_store(self.path()),
+            None => read(&*self.reader()?).in_store(self.path()),
+        }
+    }
+
+    fn only_read(&self) -> StoreError {
+        let what = "it was opened for reading only".to_owned();
+        StoreError::ReadOnly { path: self.inner.path.clone(), what }
+    }
+
     /// Puts a job behind the others.
     pub(crate) fn queue(&self, job: Job) -> Result<(), StoreError> {
-        let Some((queue, shared)) = &self.inner.queue else {
-            let what = "it was opened for reading only".to_owned();
-            return Err(StoreError::ReadOnly { path: self.inner.path.clone(), what });
-        };
+        let Some((queue, shared)) = &self.inner.queue else { return Err(self.only_read()) };
         self.inner.writer.start(shared).in_store(&self.inner.path)?;
         shared.queued.fetch_add(1, Ordering::AcqRel);
         queue.send(job).map_err(|_| StoreError::Gone(self.inner.path.clone()))

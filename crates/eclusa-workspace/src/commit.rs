@@ -29,6 +29,7 @@ use rustix::{
 use crate::{Changes, Durability};
 
 mod adopt;
+mod after;
 mod apply;
 mod attributes;
 mod check;
@@ -47,7 +48,7 @@ mod transaction;
 
 pub(crate) use check::contents;
 pub use conflict::{Clash, Conflict};
-pub(crate) use lock::LockGuard;
+pub(crate) use lock::{KeptTally, LockGuard};
 pub use recover::{Recovered, Unrestored};
 pub(crate) use recover::{call, names, sequence};
 pub(crate) use transaction::Intent;
@@ -60,6 +61,7 @@ pub struct Workspace {
     ready: Arc<OnceLock<Ready>>,
     watch: Option<Arc<dyn Fn(&'static str) + Send + Sync>>,
     excludes: Option<Arc<str>>,
+    after: Option<after::AfterChange>,
 }
 
 /// What is known once the state is there.
@@ -229,7 +231,14 @@ impl Workspace {
     ) -> Result<Workspace, IoFailure> {
         let (root, state) = (root.into(), state.into());
         let root = root.canonicalize().map_err(IoFailure::at("open the workspace", &root))?;
-        Ok(Workspace { root, state, ready: Arc::default(), watch: None, excludes: None })
+        Ok(Workspace {
+            root,
+            state,
+            ready: Arc::default(),
+            watch: None,
+            excludes: None,
+            after: None,
+        })
     }
 
     /// Makes the state, if need be.
@@ -301,6 +310,17 @@ impl Workspace {
     /// Everything that the changes rest on is compared first: anything that is not as `before`
     /// says is a conflict (A16), and then nothing is written. The call can be undone afterwards.
     pub fn commit(
+        &self,
+        call: u64,
+        changes: &Changes,
+        durability: Durability,
+    ) -> Result<Committed, CommitError> {
+        let committed = self.commit_held(call, changes, durability)?;
+        self.after_change();
+        Ok(committed)
+    }
+
+    fn commit_held(
         &self,
         call: u64,
         changes: &Changes,

@@ -13,6 +13,7 @@ use crate::{
 };
 
 mod compact;
+mod due;
 mod history;
 mod plan;
 mod show;
@@ -107,6 +108,17 @@ impl Workspace {
     ///
     /// Calls among them that cannot be undone are left out and listed, unless none is left.
     pub fn undo(
+        &self,
+        call: u64,
+        targets: &[u64],
+        durability: Durability,
+    ) -> Result<Undone, UndoError> {
+        let undone = self.undo_held(call, targets, durability)?;
+        self.after_change();
+        Ok(undone)
+    }
+
+    fn undo_held(
         &self,
         call: u64,
         targets: &[u64],

@@ -34,6 +34,9 @@ in_own_words! {
     RememberError;
     /// The uses of a rule could not be counted: it lets nothing pass.
     TallyError;
+    /// What is kept of a session could not be read or changed: it counts as tainted, spent and not
+    /// granted.
+    SessionError;
     /// Allowances could not be read or used: a person is asked.
     AllowanceError;
     /// What undoing changes needs could not be kept; they are discarded.

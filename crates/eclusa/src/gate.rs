@@ -9,10 +9,12 @@ use futures::FutureExt;
 use tracing::Instrument as _;
 
 use crate::{
-    AuditError, Event, Explanation, Incoming, Metrics, PermissionClass, Permit, Policy, Receipt,
-    Registered, Released, Reply, Run, SentRequest, Stage, Stop, ToolCall, Verdict,
+    AuditError, Event, Explanation, Incoming, Metrics, Mode, ModeRule, PermissionClass, Permit,
+    Policy, Receipt, Registered, Released, Reply, Run, SentRequest, SessionError, Stage, Stop,
+    ToolCall, Verdict,
     approve::memory::Memory,
     audit::ledger::{Entry, Ledger, millis},
+    run::ResolvedMode,
     stop::Decider,
 };
 
@@ -31,6 +33,7 @@ pub(crate) mod release;
 pub(crate) mod review;
 pub(crate) mod settle;
 mod setup;
+mod spending;
 mod staging;
 pub(crate) mod validate;
 
@@ -56,11 +59,21 @@ impl Gate {
             args: setup.args_in_log,
             time: setup.limits.audit,
         };
-        Gate { setup: Arc::new(setup), ledger: Arc::new(ledger), run: Run::default() }
+        let gate = Gate { setup: Arc::new(setup), ledger: Arc::new(ledger), run: Run::default() };
+        gate.for_run(Run::default())
     }
 
-    /// The same setup, for another run.
-    pub fn for_run(&self, run: Run) -> Gate {
+    /// The same setup, for another run. Rules about modes say in which mode its calls pass: they are
+    /// looked at here, with the run's own mode, and nowhere else.
+    pub fn for_run(&self, mut run: Run) -> Gate {
+        run.resolved = ResolvedMode(Some(ModeRule::mode_of(&self.setup.modes, &run)));
+        Gate { run, ..self.clone() }
+    }
+
+    /// The same gate in exactly this mode, whatever rules about modes say: for calls that are judged
+    /// again as they were judged before.
+    pub fn in_mode(&self, mode: Mode) -> Gate {
+        let run = Run { mode, resolved: ResolvedMode(Some(mode)), ..self.run.clone() };
         Gate { run, ..self.clone() }
     }
 
@@ -197,8 +210,9 @@ impl Gate {
 
     /// Notes that text from outside has come into this conversation, and how: with an attachment,
     /// or before the program was started again. What came first stands.
-    pub fn bring_from_outside(&self, how: &str) {
-        conversations::bring_from_outside(&self.setup, &self.run, how.into());
+    /// The error says why that cannot be kept: then the text must not come in.
+    pub fn bring_from_outside(&self, how: &str) -> Result<(), SessionError> {
+        conversations::bring_from_outside(&self.setup, &self.run, how)
     }
 
     /// Puts it on record that this is about to leave for a model. What cannot be recorded is not
@@ -207,10 +221,16 @@ impl Gate {
         self.ledger.record_sent(&self.run, sent).await
     }
 
-    /// Ends this conversation: what people answered for it is forgotten, and what tools run for it
-    /// ends.
+    /// Ends this conversation for good: what is kept of it is forgotten, and what tools run for it
+    /// ends. Its name is not used again.
     pub fn end_conversation(&self) {
-        conversations::end(&self.setup, &self.run.conversation);
+        conversations::end(&self.setup, &self.run, true);
+    }
+
+    /// Leaves this conversation, which may be taken up again: what people answered for it is
+    /// forgotten, and what tools run for it ends. That text from outside came in stays known.
+    pub fn leave_conversation(&self) {
+        conversations::end(&self.setup, &self.run, false);
     }
 
     /// What policy says of a call in this run, and of which class it is. Runs nothing, asks
@@ -284,8 +304,11 @@ impl Gate {
         if self.run.cancel.is_cancelled() {
             return Err(Stop::Cancelled { ran: false });
         }
-        conversations::mark_tainted(&self.setup, &self.run, permit.call());
-        entry.trail.taint = self.taint();
+        let marked = conversations::mark_tainted(&self.setup, &self.run, permit.call());
+        entry.trail.taint = marked.map_err(|why| {
+            let why = format!("text from outside would come in, and that cannot be kept: {why}");
+            Stop::denied(Decider::Gate, why)
+        })?;
         let started = entry.start(&permit).await?;
         self.setup.events.send(|| Event::Started {
             conversation: self.run.conversation.clone(),
@@ -296,7 +319,9 @@ impl Gate {
         let raw = execute::execute(self, permit, entry.number(), started).await?;
         entry.reached(Stage::Ran);
         // What it reached while it ran counts, too.
-        entry.trail.taint = self.taint();
+        if entry.trail.taint.is_none() && !entry.runs_elsewhere() {
+            entry.trail.taint = self.taint();
+        }
         let number = entry.number();
         let settled = settle::settle(&self.setup, &self.run, raw, number, &mut entry.trail).await;
         entry.reached(Stage::Settled);

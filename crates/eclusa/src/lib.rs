@@ -83,6 +83,7 @@ mod result;
 pub mod review;
 mod run;
 mod schedule;
+pub mod session;
 pub mod settings;
 pub mod spool;
 mod stop;
@@ -110,6 +111,7 @@ pub use eclusa_workspace::{
 pub(crate) use eclusa_workspace::{
     Bounds, CommitError, Contents, Diff, HashBuilder, Side, Summary, digest, visible,
 };
+pub(crate) use errors::SessionError;
 pub use errors::{DelegateError, HostRefused, UnknownWord};
 pub use event::{Event, Events};
 pub use gate::{
@@ -139,7 +141,7 @@ pub(crate) use requirement::{Proof, Requirement, Vote};
 pub use result::{CallResult, ResultShape};
 pub use review::{FnReviewer, Review, Reviewer};
 pub(crate) use review::{ReviewCache, ReviewConfig, ReviewError};
-pub use run::{CallNesting, Mode, Run};
+pub use run::{CallNesting, CallUses, Mode, ResolvedMode, Run};
 pub use spool::Spool;
 pub use stop::{Decider, HumanDuration, Stop};
 pub use tool::{Facts, Output, PermissionClass, Scene, Staged, Tool, ToolError, Touch, Undo};

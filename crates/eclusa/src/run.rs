@@ -18,8 +18,14 @@ pub struct Run {
     pub principal: Arc<str>,
     /// The program that makes the calls, as it calls itself: name and version. Goes on record.
     pub client: Option<Arc<str>>,
-    /// When people are asked.
+    /// When people are asked, unless the gate has a [`ModeRule`](crate::ModeRule) about this run:
+    /// [`mode_in_force`](Run::mode_in_force) says what holds.
     pub mode: Mode,
+    /// Nobody is asked less than in this mode, whatever else is said: what a persona or a preview
+    /// holds itself to. `None`: no such bound.
+    pub no_looser_than: Option<Mode>,
+    /// The mode that holds. Only the gate fills it in.
+    pub resolved: ResolvedMode,
     /// Judge everything, do nothing, ask nobody.
     pub dry_run: bool,
     /// Cancels every call of the run.
@@ -40,8 +46,22 @@ pub struct Run {
     pub task: Option<Arc<str>>,
     /// No tool starts after this.
     pub deadline: Option<Instant>,
+    /// What an earlier judgement of the same call has used up, where one process judges a call and
+    /// another runs it: it is not counted twice. `None`: nothing.
+    pub judged_before: Option<Arc<CallUses>>,
     /// From inside which call it was made. Only the gate fills it in.
     pub nesting: CallNesting,
+}
+
+/// What it took to let a call pass: what is good for so many calls, and was used by this one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CallUses {
+    /// The rules with a number of uses that let it pass, by their ids.
+    pub rules: Vec<String>,
+    /// The allowance that let it pass.
+    pub allowance: Option<u64>,
+    /// Whether a person said yes to the call as it stands, now or before.
+    pub approved: bool,
 }
 
 /// From inside which call another was made: nowhere, unless the gate says so.
@@ -53,6 +73,33 @@ pub struct CallNesting {
     pub(crate) depth: usize,
 }
 
+/// The mode that holds for a run, worked out from its own mode and the rules about modes: nothing,
+/// unless the gate says so.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ResolvedMode(pub(crate) Option<Mode>);
+
+impl Run {
+    /// The mode that holds: what rules about modes say of this run, or its own, and never less
+    /// careful than [`no_looser_than`](Run::no_looser_than).
+    pub fn mode_in_force(&self) -> Mode {
+        self.at_least_as_careful(self.resolved.0.unwrap_or(self.mode))
+    }
+
+    pub(crate) fn at_least_as_careful(&self, mode: Mode) -> Mode {
+        self.no_looser_than.map_or(mode, |it| it.more_careful(mode))
+    }
+
+    /// The same run, in which nobody is asked less than in this mode.
+    #[must_use]
+    pub fn held_to(mut self, mode: Option<Mode>) -> Run {
+        self.no_looser_than = match (self.no_looser_than, mode) {
+            (Some(one), Some(other)) => Some(one.more_careful(other)),
+            (one, other) => one.or(other),
+        };
+        self
+    }
+}
+
 impl Default for Run {
     fn default() -> Run {
         Run {
@@ -61,6 +108,8 @@ impl Default for Run {
             principal: "".into(),
             client: None,
             mode: Mode::default(),
+            no_looser_than: None,
+            resolved: ResolvedMode::default(),
             dry_run: false,
             cancel: CancellationToken::new(),
             tools: None,
@@ -69,6 +118,7 @@ impl Default for Run {
             park_absent: false,
             task: None,
             deadline: None,
+            judged_before: None,
             nesting: CallNesting::default(),
         }
     }

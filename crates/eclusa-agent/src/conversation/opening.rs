@@ -143,7 +143,8 @@ impl Conversation {
         conversation.load_pictures().await?;
         conversation.show_since(0);
         if let Some(taint) = conversation.head.taint.clone() {
-            conversation.gate.bring_from_outside(&taint);
+            let marked = conversation.gate.bring_from_outside(&taint);
+            marked.map_err(|why| ArchiveError(why.to_string()))?;
         }
         conversation.tell_opened(true);
         if conversation.recover().await? {
@@ -164,12 +165,8 @@ impl Conversation {
         let gate = match &origin {
             Some(_) => setup.gate,
             None => {
-                let run = Run {
-                    conversation: head.id.as_str().into(),
-                    mode: setup.persona.mode_within(setup.gate.run().mode),
-                    ..setup.gate.run().clone()
-                };
-                let gate = setup.gate.for_run(run);
+                let run = Run { conversation: head.id.as_str().into(), ..setup.gate.run().clone() };
+                let gate = setup.gate.for_run(run.held_to(setup.persona.mode));
                 watch(&gate, &events);
                 gate
             }

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use eclusa::{Gate, Run};
+use eclusa::Run;
 use eclusa_agent::{
     AgentEvent, CallOutcome, Conversation, OpenError, TurnEnd, TurnReport, UserMessage,
 };
@@ -18,10 +18,12 @@ use crate::{
     args::AskArgs,
     context::AppContext,
     failure::{Exit, Failure},
+    gates::GateParts,
     screen::{Paint, Style, sanitize},
     servers,
+    surface::Surface,
     terminal::Terminal,
-    transcript_spool, undo_retention,
+    transcript_spool,
 };
 
 mod answers;
@@ -44,18 +46,15 @@ pub(super) async fn run(ctx: &AppContext, args: AskArgs, json: bool) -> Result<E
     let store = ctx.store()?;
     let archive = Archive::new(store.clone());
     let terminal = Terminal::new(true, ctx.paths.always_files());
-    let mut setup = ctx.furnished(&store, terminal, Vec::new())?;
+    let mut parts = GateParts::asking(&store, terminal);
     let questions = args.answers.is_some().then(|| {
         let (approver, questions) = StdinApprover::new();
-        setup.approvers = vec![Arc::new(approver)];
+        parts.people = vec![Arc::new(approver)];
         questions
     });
-    let secrets: Vec<_> = secrets.into_iter().chain(chosen.secret).collect();
-    if !secrets.is_empty() {
-        setup.redactor = Arc::new(setup.redactor.with_rules(secrets));
-    }
-    let own_session = transcript_spool::answer_references(&mut setup, &archive)?;
-    let gate = Gate::new(setup).for_run(ctx.run());
+    parts.secrets = secrets.into_iter().chain(chosen.secret).collect();
+    let gate = ctx.gate(Surface::Ask, parts)?;
+    let own_session = transcript_spool::answer_references(&gate.setup().registry, &archive)?;
     let behind = servers::wake_all(ctx, &gate.setup().registry).await?;
     let name = chosen.model.profile().name.clone();
     let setup = session_setup::conversation(
@@ -96,14 +95,11 @@ pub(super) async fn run(ctx: &AppContext, args: AskArgs, json: bool) -> Result<E
     printer.summary.waiting = conversation.waiting().iter().map(|it| it.approval).collect();
     // What its commands left running, and its /tmp, end with it.
     let own = Run { conversation: conversation.id().into(), ..gate.run().clone() };
-    gate.for_run(own).end_conversation();
+    gate.for_run(own).leave_conversation();
     if let Some(behind) = behind {
         behind.close().await;
     }
     let summary = printer.finish(&report, &name)?;
-    if let (true, Some(workspace)) = (!summary.changes.is_empty(), &gate.setup().workspace) {
-        undo_retention::compact_when_due(workspace, ctx.config.keep, &store);
-    }
     Ok(exit(&report.end, &summary, args.strict))
 }
 

@@ -25,8 +25,10 @@ use crate::{
     args::Global,
     context::AppContext,
     failure::{Exit, Failure},
+    gates::GateParts,
     paths::Paths,
     screen::{Screen, Style, sanitize},
+    surface::Surface,
     terminal::Terminal,
 };
 
@@ -54,7 +56,11 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
     let ctx = furnished(global, scratch.path())?;
     let store = ctx.store()?;
     let terminal = Terminal::new(false, None);
-    let gate = ctx.gate_with(&store, terminal, vec![Arc::new(at_most_three())])?;
+    let parts = GateParts {
+        reviewers: vec![Arc::new(at_most_three())],
+        ..GateParts::asking(&store, terminal)
+    };
+    let gate = ctx.gate(Surface::Run, parts)?;
     gate.setup().registry.register(helper(&ctx)?).map_err(Failure::failed)?;
     cancel_on_signal(gate.run().cancel.clone());
     let workspace = ctx.workspace()?;

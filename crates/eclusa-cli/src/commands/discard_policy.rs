@@ -14,7 +14,7 @@ pub(super) type JudgedEffects = Arc<Mutex<Option<Verdict>>>;
 /// Puts a question before every change, which whoever speaks for the person answers with no.
 pub(super) fn install(gate: &Gate) -> JudgedEffects {
     let judged = JudgedEffects::default();
-    let (rules, mode) = (gate.policy(), gate.run().mode);
+    let (rules, mode) = (gate.policy(), gate.run().mode_in_force());
     gate.set_policy(Discarding { rules, mode, judged: judged.clone() });
     judged
 }

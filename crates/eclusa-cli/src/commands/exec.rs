@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
-use eclusa::{Mode, Origin, Reply, Run, ToolCall};
+use eclusa::{Approver, Mode, Origin, Reply, ToolCall};
 use eclusa_tools::{Bash, Sandboxes, WriteTracking};
 use serde_json::{Value, json};
 
@@ -18,11 +18,12 @@ use crate::{
     args::ExecArgs,
     context::AppContext,
     failure::{Exit, Failure},
-    gates::AS_LONG_AS_IT_TAKES,
+    gates::{AS_LONG_AS_IT_TAKES, GateParts},
     screen::{self, Screen, spinner::Spinner},
-    shell, telemetry,
+    shell,
+    surface::Surface,
+    telemetry,
     terminal::Terminal,
-    undo_retention,
 };
 
 mod exit_status;
@@ -54,7 +55,9 @@ pub(super) async fn run_in(
         _ => ChangeChoice::Ask,
     };
     let command = shell_text(&args.command);
-    let person = Arc::new(TerminalPerson::new(Terminal::new(false, None), wanted, json));
+    let terminal = Terminal::new(false, ctx.paths.always_files());
+    let always = Some(terminal.everywhere());
+    let person = Arc::new(TerminalPerson::new(terminal, wanted, json));
     let stream = Arc::new(Stream::new());
     let watcher = stream.clone();
     let store = ctx.store_for_one_call()?;
@@ -70,20 +73,14 @@ pub(super) async fn run_in(
         };
         BashWithStatus { bash, slot: slot.clone() }
     };
-    let mut gate = ctx.gate_to_execute(
-        &store,
-        sandboxes,
-        bash,
-        vec![Arc::new(TypedApproval(person.clone())), person.clone()],
-    )?;
+    let people: Vec<Arc<dyn Approver>> =
+        vec![Arc::new(TypedApproval(person.clone())), person.clone()];
+    let parts = GateParts { people, always, ..GateParts::new(&store) };
+    let mut gate = ctx.gate_to_execute(Surface::Exec, sandboxes, bash, parts)?;
     if wanted == ChangeChoice::Discard {
         discard_policy::install(&gate);
         // No mode answers for the person: this is what they said.
-        let mode = match gate.run().mode {
-            Mode::Yolo => Mode::AutoApprove,
-            mode => mode,
-        };
-        gate = gate.for_run(Run { mode, ..gate.run().clone() });
+        gate = gate.for_run(gate.run().clone().held_to(Some(Mode::AutoApprove)));
     }
     cancel_on_signal(gate.run().cancel.clone());
     let mut call = json!({"command": &command});
@@ -101,9 +98,6 @@ pub(super) async fn run_in(
     match json {
         true => report.as_json()?,
         false => report.print(),
-    }
-    if let (Some(_), Some(workspace)) = (reply.undo(), &gate.setup().workspace) {
-        undo_retention::compact_when_due(workspace, ctx.config.keep, &store);
     }
     match reply.refused() && gate.run().cancel.is_cancelled() {
         true => Ok(Exit::Aborted),

@@ -13,10 +13,12 @@ use crate::{
     args::{FeedArgs, WireShape},
     context::AppContext,
     failure::{Exit, Failure},
+    gates::GateParts,
     screen::Screen,
-    servers, telemetry,
+    servers,
+    surface::Surface,
+    telemetry,
     terminal::Terminal,
-    undo_retention,
 };
 
 /// The longest answer that is read, in bytes.
@@ -31,7 +33,8 @@ pub(super) async fn run(ctx: &AppContext, args: FeedArgs, json: bool) -> Result<
     })?;
     let (text, calls) = read(args.shape, &answer)?;
     let store = ctx.store()?;
-    let gate = ctx.gate(&store, Terminal::new(true, ctx.paths.always_files()))?;
+    let terminal = Terminal::new(true, ctx.paths.always_files());
+    let gate = ctx.gate(Surface::Feed, GateParts::asking(&store, terminal))?;
     cancel_on_signal(gate.run().cancel.clone());
     let gate = gate.for_run(Run {
         conversation: args.session.into(),
@@ -63,10 +66,6 @@ pub(super) async fn run(ctx: &AppContext, args: FeedArgs, json: bool) -> Result<
         },
     }
     screen.flush()?;
-    let changed = replies.iter().any(|it| it.undo().is_some());
-    if let (true, Some(workspace)) = (changed, &gate.setup().workspace) {
-        undo_retention::compact_when_due(workspace, ctx.config.keep, &store);
-    }
     Ok(exit(&replies))
 }
 

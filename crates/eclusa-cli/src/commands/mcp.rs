@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use eclusa::{Files, Gate, GateSetup};
+use eclusa::Files;
 use eclusa_mcp::{Startup, ThroughClient, WaitLimits, serve_stdio};
 
 use crate::{
@@ -13,7 +13,9 @@ use crate::{
     context::AppContext,
     examples,
     failure::{Exit, Failure},
+    gates::GateParts,
     servers,
+    surface::Surface,
     terminal::Terminal,
 };
 
@@ -94,7 +96,7 @@ pub(super) fn open(
     global: &Global,
     wrap: Option<WrapArgs>,
     answers: ClientAnswers,
-    adjust: impl FnOnce(&mut GateSetup),
+    adjust: impl FnOnce(&mut GateParts),
 ) -> Result<eclusa_mcp::StartedGate, Failure> {
     let ctx = AppContext::open(global)?;
     let store = match answers {
@@ -103,11 +105,13 @@ pub(super) fn open(
     };
     // Stdin is the client's: a terminal is no place to ask here.
     let terminal = Terminal::new(false, ctx.paths.always_files());
-    let mut setup = ctx.furnished(&store, terminal, Vec::new())?;
+    let mut parts = GateParts::asking(&store, terminal);
     if answers != ClientAnswers::Refused {
-        setup.approvers.insert(0, Arc::new(ThroughClient));
+        parts.people.insert(0, Arc::new(ThroughClient));
     }
-    adjust(&mut setup);
+    adjust(&mut parts);
+    let gate = ctx.gate(Surface::Mcp, parts)?;
+    let registry = &gate.setup().registry;
     let plain = wrap.is_some();
     let installed = wrap.as_ref().is_some_and(|it| it.installed);
     let servers = match wrap {
@@ -115,18 +119,18 @@ pub(super) fn open(
         None => ctx.config.servers.clone(),
     };
     match plain {
-        true => setup.registry.clear(),
+        true => registry.clear(),
         false => {
             let files = Files::open(&ctx.paths.workspace, ctx.config.blocked.clone());
             let files = files.map_err(Failure::failed)?;
             let configured = |name: &str| ctx.config.tools.iter().any(|it| it.name == name);
-            examples::unlist(&setup.registry, files, configured).map_err(Failure::usage)?;
+            examples::unlist(registry, files, configured).map_err(Failure::usage)?;
         }
     }
     for server in servers.iter().filter(|_| installed) {
         // An error means that hooks ask about its calls too.
         let _ = servers::gateway_lease::hold(&ctx.paths, &server.name);
     }
-    let gateway = servers::open(&ctx, servers, setup.registry.clone(), plain)?;
-    Ok(eclusa_mcp::StartedGate { gate: Gate::new(setup).for_run(ctx.run()), gateway })
+    let gateway = servers::open(&ctx, servers, registry.clone(), plain)?;
+    Ok(eclusa_mcp::StartedGate { gate, gateway })
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use eclusa::{
-    Answer, Approver, Decision, Gate, Mode, NotAsked, PermissionClass, Question, Run, Verdict,
+    Answer, Approver, Decision, Gate, Mode, NotAsked, PermissionClass, Question, Verdict,
     approve::Preview,
 };
 use eclusa_sandbox::Missing;
@@ -19,7 +19,9 @@ use super::discard_policy::{self, JudgedEffects};
 use crate::{
     context::AppContext,
     failure::Failure,
+    gates::GateParts,
     screen::{Paint, note, sanitize},
+    surface::Surface,
     terminal::Terminal,
 };
 
@@ -81,8 +83,12 @@ pub(super) fn gate(
     store: &Store,
     tool: &str,
 ) -> Result<(Gate, PreviewResult), Failure> {
-    let mut setup = ctx.furnished(store, Terminal::new(true, None), Vec::new())?;
-    if let Some(tool) = setup.registry.get(tool) {
+    // Whoever could say yes is not there.
+    let changes = Arc::default();
+    let people: Vec<Arc<dyn Approver>> = vec![Arc::new(Previewer(Arc::clone(&changes)))];
+    let parts = GateParts::asking(store, Terminal::new(true, None));
+    let gate = ctx.gate(Surface::Run, GateParts { people, preview: true, ..parts })?;
+    if let Some(tool) = gate.setup().registry.get(tool) {
         let runs_commands = tool.class() == PermissionClass::Shell;
         let staged = || {
             let sandboxes = ctx.sandboxes(&[])?;
@@ -95,19 +101,9 @@ pub(super) fn gate(
                 .hint("`--dry-run` says what the rules decide, and runs nothing"));
         }
     }
-    // Whoever could say yes is not there.
-    let changes = Arc::default();
-    setup.approvers = vec![Arc::new(Previewer(Arc::clone(&changes)))];
-    (setup.approval_queue, setup.questions, setup.allowances) = (None, None, None);
-    setup.modes.clear();
-    let gate = Gate::new(setup).for_run(ctx.run());
     let judged = discard_policy::install(&gate);
     // A mode that never asks would apply what this is to show.
-    let mode = match gate.run().mode {
-        Mode::Yolo => Mode::AutoApprove,
-        mode => mode,
-    };
-    let gate = gate.for_run(Run { mode, ..gate.run().clone() });
+    let gate = gate.for_run(gate.run().clone().held_to(Some(Mode::AutoApprove)));
     Ok((gate, PreviewResult { changes, judged }))
 }
 

@@ -11,10 +11,12 @@ use crate::{
     args::ResumeArgs,
     context::AppContext,
     failure::{Exit, Failure},
+    gates::GateParts,
     screen::Screen,
-    servers, telemetry,
+    servers,
+    surface::Surface,
+    telemetry,
     terminal::Terminal,
-    undo_retention,
 };
 
 pub(super) async fn run(ctx: &AppContext, args: ResumeArgs, json: bool) -> Result<Exit, Failure> {
@@ -22,7 +24,8 @@ pub(super) async fn run(ctx: &AppContext, args: ResumeArgs, json: bool) -> Resul
     drop(ctx.paths.log()?);
     let store = ctx.store()?;
     let queue = ApprovalQueue::new(store.clone());
-    let gate = ctx.gate(&store, Terminal::new(true, ctx.paths.always_files()))?;
+    let terminal = Terminal::new(true, ctx.paths.always_files());
+    let gate = ctx.gate(Surface::Resume, GateParts::asking(&store, terminal))?;
     let gate = gate.for_run(Run { park: true, ..gate.run().clone() });
     cancel_on_signal(gate.run().cancel.clone());
     let waiting = waiting(&queue, &args, &gate.run().principal)?;
@@ -50,9 +53,6 @@ pub(super) async fn run(ctx: &AppContext, args: ResumeArgs, json: bool) -> Resul
             false => reply::print(&reply, &mut screen)?,
         }
         screen.flush()?;
-        if let (Some(_), Some(workspace)) = (reply.undo(), &gate.setup().workspace) {
-            undo_retention::compact_when_due(workspace, ctx.config.keep, &store);
-        }
         let exit = reply::exit(&reply);
         if worst == Exit::Done || exit == Exit::Failed {
             worst = exit;

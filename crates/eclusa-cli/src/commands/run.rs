@@ -14,10 +14,12 @@ use crate::{
     args::RunArgs,
     context::AppContext,
     failure::{Exit, Failure},
+    gates::GateParts,
     screen::{self, Screen, spinner::Spinner},
-    servers, telemetry,
+    servers,
+    surface::Surface,
+    telemetry,
     terminal::Terminal,
-    undo_retention,
 };
 
 pub(super) async fn run(ctx: &AppContext, call: RunArgs, json: bool) -> Result<Exit, Failure> {
@@ -27,7 +29,7 @@ pub(super) async fn run(ctx: &AppContext, call: RunArgs, json: bool) -> Result<E
     let store = ctx.store_for_one_call()?;
     let (gate, preview) = match call.discard {
         true => preview::gate(ctx, &store, &call.tool).map(|(gate, it)| (gate, Some(it)))?,
-        false => (ctx.gate(&store, terminal)?, None),
+        false => (ctx.gate(Surface::Run, GateParts::asking(&store, terminal))?, None),
     };
     let registry = &gate.setup().registry;
     if args.get("background") == Some(&true.into())
@@ -78,11 +80,10 @@ pub(super) async fn run(ctx: &AppContext, call: RunArgs, json: bool) -> Result<E
     {
         screen::note(&format!("`eclusa changes apply {number}` applies them after all"));
     }
-    if let (Some(_), Some(workspace)) = (reply.undo(), &gate.setup().workspace) {
-        if let Some(number) = reply.number().filter(|_| !json && io::stderr().is_terminal()) {
-            screen::note(&format!("applied as call {number}; `eclusa undo {number}` undoes it"));
-        }
-        undo_retention::compact_when_due(workspace, ctx.config.keep, &store);
+    if reply.undo().is_some()
+        && let Some(number) = reply.number().filter(|_| !json && io::stderr().is_terminal())
+    {
+        screen::note(&format!("applied as call {number}; `eclusa undo {number}` undoes it"));
     }
     // Whoever interrupted a question about changes has ended it, not refused them.
     match reply.refused() && gate.run().cancel.is_cancelled() {

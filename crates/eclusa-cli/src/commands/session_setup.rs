@@ -63,7 +63,7 @@ fn system(gate: &Gate, scene: &Scene, model: &dyn Model, persona: &Persona) -> S
     });
     system_text(&SystemText {
         persona,
-        mode: persona.mode_within(gate.run().mode),
+        mode: persona.mode_within(gate.run().mode_in_force()),
         workspace: &scene.workspace,
         system: std::env::consts::OS,
         today: since::now(),

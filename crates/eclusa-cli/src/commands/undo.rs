@@ -15,7 +15,6 @@ use crate::{
     context::AppContext,
     failure::{Exit, Failure},
     screen::{Screen, sanitize},
-    undo_retention,
 };
 
 mod select;
@@ -111,9 +110,6 @@ impl<'a> UndoSession<'a> {
             false => print(&reply, tool, plan.as_ref(), meant, &mut screen)?,
         }
         screen.flush()?;
-        if exit == Exit::Done && plan.is_none() {
-            undo_retention::compact_when_due(&self.workspace, self.ctx.config.keep, &self.store);
-        }
         Ok(exit)
     }
 }

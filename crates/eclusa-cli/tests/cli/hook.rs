@@ -54,7 +54,7 @@ pub(crate) fn shell(world: &World, line: &str) -> Ran {
     }
 }
 
-fn rewritten(ran: &Ran) -> String {
+pub(crate) fn rewritten(ran: &Ran) -> String {
     ran.json()["hookSpecificOutput"]["updatedInput"]["command"].as_str().unwrap().to_owned()
 }
 

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use eclusa::{Gate, ModeRule, Origin, Reply, Run, ToolCall, approve::QueuedQuestion, one_line};
+use eclusa::{Gate, Origin, Reply, Run, ToolCall, approve::QueuedQuestion, one_line};
 use futures::{FutureExt as _, future::BoxFuture};
 use rmcp::{
     ErrorData, RoleServer,
@@ -228,9 +228,7 @@ impl Server {
         let client = context.client_info().map(|it| client_name(&it.name, &it.version));
         // A client that goes away may come back for the answers to its questions.
         let leave = self.gone.clone();
-        let run = Run { conversation, cancel, leave, client, ..gate.run().clone() };
-        let mode = ModeRule::mode_of(&gate.setup().modes, &run);
-        gate.for_run(Run { mode, ..run })
+        gate.for_run(Run { conversation, cancel, leave, client, ..gate.run().clone() })
     }
 
     /// What the client said about itself: with this request, or when it connected.

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::server::{
     call::{Calls, WaitLimits},
-    pending::PendingCalls,
+    pending::{PendingCalls, token},
     startup::{StartedGate, Startup},
 };
 
@@ -30,6 +30,8 @@ pub(crate) struct ServerState {
     /// Cancelled when the server ends: every call with it.
     pub(crate) gone: CancellationToken,
     numbers: AtomicU64,
+    /// What no other process that serves is called: sessions are kept under it.
+    name: String,
     heard: OnceLock<()>,
     /// The conversations of clients that do not stay connected, by what they call themselves.
     conversations: Mutex<HashMap<String, Arc<str>>>,
@@ -53,6 +55,7 @@ impl ServerState {
             wait_limits,
             gone: CancellationToken::new(),
             numbers: AtomicU64::new(0),
+            name: token()?,
             heard: OnceLock::new(),
             conversations: Mutex::default(),
             ended_turns: Mutex::default(),
@@ -71,7 +74,7 @@ impl ServerState {
         let mut conversations = self.conversations.lock().unwrap_or_else(PoisonError::into_inner);
         let known = conversations.contains_key(client) || conversations.len() < MAX_CLIENTS;
         let client = if known { client } else { "" };
-        let new = || format!("mcp-http-{}", self.number()).into();
+        let new = || format!("mcp-http-{}-{}", self.name, self.number()).into();
         conversations.entry(client.to_owned()).or_insert_with(new).clone()
     }
 

@@ -14,5 +14,6 @@ mod questions;
 mod refusal;
 mod room;
 mod sealed_answers;
+mod sessions;
 mod spool;
 mod tamper;

@@ -31,6 +31,17 @@ impl Workspace {
         changes: &Changes,
         durability: Durability,
     ) -> Result<Committed, CommitError> {
+        let adopted = self.adopt_held(call, changes, durability)?;
+        self.after_change();
+        Ok(adopted)
+    }
+
+    fn adopt_held(
+        &self,
+        call: u64,
+        changes: &Changes,
+        durability: Durability,
+    ) -> Result<Committed, CommitError> {
         let items = op::plan(changes)?;
         self.ready()?;
         self.keep_out(changes)?;
@@ -55,9 +66,10 @@ impl Workspace {
                 begun.and_then(|txn| keep(&txn, &head, steps, changes, sync))
             }
         };
-        if ended.is_ok() {
+        let ended = ended.map(|steps| {
             held.made(call);
-        }
+            self.note_kept(&held, steps.iter());
+        });
         held.rest(0).map_err(IoFailure::at("unlock", self.state()))?;
         ended.map(|()| Committed { call, paths, aside })
     }
@@ -98,7 +110,7 @@ fn keep(
     mut steps: Vec<Op>,
     changes: &Changes,
     sync: bool,
-) -> Result<(), CommitError> {
+) -> Result<Vec<Op>, CommitError> {
     let kept = fill(txn, &mut steps, changes, sync).and_then(|()| {
         txn.workspace.step("journal");
         let filed = txn.write_taken(head, &steps, sync);
@@ -108,7 +120,7 @@ fn keep(
         txn.discard(false);
     }
     txn.remove_stage();
-    kept
+    kept.map(|()| steps)
 }
 
 fn fill(

@@ -24,6 +24,18 @@ struct Inner {
     known: Option<u64>,
 }
 
+/// How much is kept for undo, as far as whoever last looked knew.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct KeptTally {
+    /// Bytes when it was last counted, and what transactions kept since.
+    pub(crate) bytes: u64,
+    /// How many transactions there were since.
+    pub(crate) since: u64,
+}
+
+/// Where the tally stands in the file, behind the number and its mark.
+const TALLY: u64 = 16;
+
 /// The lock, held. It is given back when dropped, and by the kernel when the process dies.
 pub(crate) struct LockGuard<'a>(MutexGuard<'a, Inner>);
 
@@ -34,6 +46,11 @@ impl Lock {
         let file = rustix::fs::openat(state, "lock", flags, Mode::from_raw_mode(0o600))?;
         let file = File::from(file);
         Ok(Lock(Mutex::new(Inner { file, calls: HashSet::new(), known: None })))
+    }
+
+    /// What is known of how much is kept, at some moment. `None`: it was never counted.
+    pub(crate) fn tally(&self) -> io::Result<Option<KeptTally>> {
+        tally(&self.0.lock().unwrap_or_else(PoisonError::into_inner).file)
     }
 
     /// Waits for the lock.
@@ -103,6 +120,21 @@ impl LockGuard<'_> {
         self.0.calls.insert(call);
     }
 
+    /// A transaction keeps so many bytes more. What was never counted stays so.
+    pub(crate) fn add_kept(&self, bytes: u64) -> io::Result<()> {
+        let Some(KeptTally { bytes: had, since }) = tally(&self.0.file)? else { return Ok(()) };
+        self.set_tally(KeptTally { bytes: had.saturating_add(bytes), since: since + 1 })
+    }
+
+    /// So much is kept: somebody has counted.
+    pub(crate) fn set_tally(&self, tally: KeptTally) -> io::Result<()> {
+        let mut text = [0; 16];
+        let (bytes, since) = text.split_at_mut(8);
+        bytes.copy_from_slice(&tally.bytes.to_le_bytes());
+        since.copy_from_slice(&tally.since.to_le_bytes());
+        self.0.file.write_all_at(&text, TALLY)
+    }
+
     /// Nothing is unfinished, and no number up to this one will be given again.
     pub(crate) fn rest(&self, at_least: u64) -> io::Result<()> {
         let (number, busy) = self.read()?;
@@ -110,6 +142,19 @@ impl LockGuard<'_> {
             self.write(number.max(at_least), false)?;
         }
         Ok(())
+    }
+}
+
+fn tally(file: &File) -> io::Result<Option<KeptTally>> {
+    let (mut bytes, mut since) = ([0; 8], [0; 8]);
+    let read = file.read_exact_at(&mut bytes, TALLY);
+    match read.and_then(|()| file.read_exact_at(&mut since, TALLY + 8)) {
+        Ok(()) => Ok(Some(KeptTally {
+            bytes: u64::from_le_bytes(bytes),
+            since: u64::from_le_bytes(since),
+        })),
+        Err(err) if err.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+        Err(err) => Err(err),
     }
 }
 

@@ -62,10 +62,14 @@ pub(crate) fn kept(state: &Path) -> io::Result<BTreeMap<PathBuf, u64>> {
     Ok(kept)
 }
 
-/// Removes what nobody needs any more.
-pub(crate) fn prune(state: &Path, needed: &HashSet<PathBuf>) -> io::Result<()> {
-    for path in kept(state)?.keys().filter(|it| !needed.contains(*it)) {
-        rustix::fs::unlink(path)?;
+/// Removes what nobody needs any more, and says how many bytes the rest takes.
+pub(crate) fn prune(state: &Path, needed: &HashSet<&PathBuf>) -> io::Result<u64> {
+    let mut left = 0;
+    for (path, bytes) in kept(state)? {
+        match needed.contains(&path) {
+            true => left += bytes,
+            false => rustix::fs::unlink(&path)?,
+        }
     }
-    Ok(())
+    Ok(left)
 }

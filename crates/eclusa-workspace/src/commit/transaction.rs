@@ -74,6 +74,7 @@ impl Workspace {
         };
         if matches!(ended, Ok(()) | Err(CommitError::Unsafe(_))) {
             held.made(intent.call);
+            self.note_kept(held, items.iter().map(|it| &it.op));
         }
         // What is stuck stays marked, so that whoever comes next tries again.
         if !matches!(ended, Err(CommitError::Stuck { .. })) {

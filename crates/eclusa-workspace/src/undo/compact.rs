@@ -18,7 +18,7 @@ use super::{
 use crate::{
     ContentDigest, Workspace,
     commit::{
-        Dirs, IoFailure, packed,
+        Dirs, IoFailure, KeptTally, packed,
         stat::{self, Kind, Stat},
     },
 };
@@ -56,6 +56,13 @@ impl Workspace {
     /// Compresses what old transactions keep, and evicts the oldest if all of it is too large.
     /// Commits may go on meanwhile. Nothing is evicted without being in the answer.
     pub fn compact(&self, keep: Retention) -> Result<Compacted, IoFailure> {
+        let _alone = self.compact_alone(true)?;
+        self.compact_to(keep, keep.bytes)
+    }
+
+    /// The same; where something has to go, so much goes that not more than `target` bytes are left.
+    /// INVARIANT: nobody else compacts.
+    pub(super) fn compact_to(&self, keep: Retention, target: u64) -> Result<Compacted, IoFailure> {
         let at = |err| IoFailure::at("compact", self.state())(err);
         let dirs = self.dirs()?;
         let past = history::all(&dirs, self.state())?;
@@ -67,25 +74,29 @@ impl Workspace {
             }
         }
         let held = self.hold()?;
-        let mut needed = self.needed(&dirs, &past).map_err(at)?;
-        packed::prune(self.state(), &needed).map_err(at)?;
-        for oldest in &past {
-            compacted.bytes = self.bytes(&dirs, &past).map_err(at)?;
-            if compacted.bytes <= keep.bytes {
+        let kept = past.iter().map(|past| self.kept(&dirs, past));
+        let mut kept = kept.collect::<io::Result<Vec<Kept>>>().map_err(at)?;
+        compacted.bytes = self.prune(&kept).map_err(at)?;
+        let mut allowed = keep.bytes;
+        for (place, oldest) in past.iter().enumerate() {
+            if compacted.bytes <= allowed {
                 break;
             }
             if !self.evict(&dirs, oldest).map_err(at)? {
                 continue;
             }
+            allowed = target.min(keep.bytes);
             let journal = history::journal(&dirs, oldest, self.state());
             let journal =
                 journal.map_err(|_| plan::damaged(self.state(), "a journal cannot be read"))?;
             let paths = journal.ops.into_iter().map(|it| it.path).collect();
             compacted.evicted.push(DroppedUndo { call: oldest.call, paths });
-            needed = self.needed(&dirs, &past).map_err(at)?;
-            packed::prune(self.state(), &needed).map_err(at)?;
+            if let Some(it) = kept.get_mut(place) {
+                *it = Kept::default();
+            }
+            compacted.bytes = self.prune(&kept).map_err(at)?;
         }
-        compacted.bytes = self.bytes(&dirs, &past).map_err(at)?;
+        held.set_tally(KeptTally { bytes: compacted.bytes, since: 0 }).map_err(at)?;
         drop(held);
         Ok(compacted)
     }
@@ -143,28 +154,31 @@ impl Workspace {
         Ok(true)
     }
 
-    /// What the transactions keep in the store.
-    fn needed(&self, dirs: &Dirs, past: &[Past]) -> io::Result<HashSet<PathBuf>> {
-        let mut needed = HashSet::new();
-        for past in past {
-            let dir = stat::open_dir(&dirs.done, past.name.as_ref())?;
-            for line in read_list(&dir)?.lines() {
-                let hash = blake3::Hash::from_hex(line).map_err(io::Error::other)?;
-                needed.insert(packed::path(self.state(), ContentDigest(*hash.as_bytes())));
-            }
-        }
-        Ok(needed)
+    /// What a transaction keeps.
+    fn kept(&self, dirs: &Dirs, past: &Past) -> io::Result<Kept> {
+        let dir = stat::open_dir(&dirs.done, past.name.as_ref())?;
+        let loose = files(&dir)?.iter().map(|(_, stat)| stat.id.size).sum();
+        let stored = |line: &str| {
+            let hash = blake3::Hash::from_hex(line).map_err(io::Error::other)?;
+            Ok(packed::path(self.state(), ContentDigest(*hash.as_bytes())))
+        };
+        let stored = read_list(&dir)?.lines().map(stored).collect::<io::Result<_>>()?;
+        Ok(Kept { loose, stored })
     }
 
-    /// What all that is kept takes.
-    fn bytes(&self, dirs: &Dirs, past: &[Past]) -> io::Result<u64> {
-        let mut bytes = packed::kept(self.state())?.values().sum();
-        for past in past {
-            let dir = stat::open_dir(&dirs.done, past.name.as_ref())?;
-            bytes += files(&dir)?.iter().map(|(_, stat)| stat.id.size).sum::<u64>();
-        }
-        Ok(bytes)
+    /// Removes from the store what no transaction needs, and says what all that is kept takes.
+    fn prune(&self, kept: &[Kept]) -> io::Result<u64> {
+        let needed: HashSet<&PathBuf> = kept.iter().flat_map(|it| &it.stored).collect();
+        let stored = packed::prune(self.state(), &needed)?;
+        Ok(kept.iter().map(|it| it.loose).sum::<u64>().saturating_add(stored))
     }
+}
+
+/// What one transaction keeps: files of its own, in bytes, and contents in the store.
+#[derive(Default)]
+struct Kept {
+    loose: u64,
+    stored: Vec<PathBuf>,
 }
 
 /// The files in the slots of a transaction.

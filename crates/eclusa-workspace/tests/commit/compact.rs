@@ -1,8 +1,13 @@
 //! Compaction: smaller, deduplicated, capped, and nothing lost without being told.
 
-use std::fs;
+use std::{
+    fs,
+    sync::{Arc, Mutex},
+};
 
-use eclusa_workspace::{Durability, Retention, UndoError, UndoStatus};
+use eclusa_workspace::{
+    Change, Changes, Durability, FileNode, Node, Retention, UndoEntry, UndoError, UndoStatus,
+};
 
 use crate::tree::{World, file};
 
@@ -91,4 +96,72 @@ fn u_a_redo_works_after_the_undo_was_compacted() {
     world.workspace.compact(Retention { recent: 0, bytes: ALL }).unwrap();
     world.workspace.undo(4, &[1], CRASH).unwrap();
     assert_eq!(world.read("a"), "0");
+}
+
+/// What is kept for undo, in bytes.
+fn kept(world: &World) -> u64 {
+    world.workspace.compact(Retention { recent: usize::MAX, bytes: ALL }).unwrap().bytes
+}
+
+/// Whoever changes the workspace, and however: nobody has to think of it afterwards.
+#[test]
+fn a_workspace_keeps_within_its_bounds_by_itself_and_tells_what_went() {
+    let mut world = World::new();
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let hears = told.clone();
+    let keep = Retention { recent: 1, bytes: 70_000 };
+    world.workspace = world.workspace.compacting(keep, move |compacted| {
+        let evicted = compacted.unwrap().evicted.into_iter().map(|it| it.call);
+        hears.lock().unwrap().extend(evicted);
+    });
+    world.write("f", &noise(0));
+    for call in 1..=12 {
+        world.commit(call, &[("f", file(&noise(call)))]);
+        assert!(kept(&world) <= 70_000, "after call {call}");
+    }
+    // The latest can be undone, and that is a change too.
+    world.workspace.undo(13, &[12], CRASH).unwrap();
+    assert_eq!(world.read("f"), noise(11));
+    assert!(kept(&world) <= 70_000);
+    let told = told.lock().unwrap().clone();
+    assert!(told.starts_with(&[1, 2, 3]), "{told:?}");
+    let gone = |it: &UndoEntry| it.status == UndoStatus::Evicted;
+    let entries = world.workspace.entries().unwrap();
+    let evicted: Vec<u64> = entries.iter().filter(|it| gone(it)).map(|it| it.call).collect();
+    assert_eq!(evicted, told);
+}
+
+/// Old contents are compressed after a while, also where there is room for all.
+#[test]
+fn a_workspace_compresses_what_is_old_after_some_changes() {
+    let mut world = World::new();
+    let keep = Retention { recent: 0, bytes: ALL };
+    world.workspace = world.workspace.compacting(keep, |compacted| drop(compacted.unwrap()));
+    let text = "the same line again\n".repeat(5000);
+    world.write("f", &text);
+    for call in 1..=18 {
+        world.commit(call, &[("f", file(&format!("{call}{text}")))]);
+    }
+    assert!(kept(&world) < 4 * 100_000, "{}", kept(&world));
+}
+
+/// What somebody else has changed is adopted, and counts like any other change.
+#[test]
+fn what_is_adopted_counts_too() {
+    let mut world = World::new();
+    let keep = Retention { recent: 1, bytes: 50_000 };
+    world.workspace = world.workspace.compacting(keep, |compacted| drop(compacted.unwrap()));
+    for call in 1..=5 {
+        let (before, after) = (noise(call), noise(call + 1));
+        world.write("f", &after);
+        let node = |text: &str| Some(Node::File(FileNode::new(text.as_bytes(), 0o644)));
+        let change = Change {
+            path: "f".into(),
+            from: None,
+            before: node(&before),
+            after: node(&after),
+        };
+        world.workspace.adopt(call, &Changes::of([change]), CRASH).unwrap();
+        assert!(kept(&world) <= 50_000, "after call {call}");
+    }
 }

@@ -56,6 +56,14 @@ impl Grant {
         }
     }
 
+    /// What tells it from every other.
+    pub(crate) fn digest(&self) -> Hash {
+        let scope = self.scope.as_ref().map(|it| (&it.commands, &it.paths, &it.hosts));
+        let args = self.args.map(|it| it.to_string());
+        let text = serde_json::json!([self.tool, self.revision, args, scope]).to_string();
+        Hash::sha256(text.as_bytes())
+    }
+
     /// Whether it can be kept beyond a conversation.
     pub(crate) fn can_last(&self) -> bool {
         self.scope.is_some()
@@ -220,10 +228,9 @@ fn is_within(time: u64, per: Duration, now: u64) -> bool {
     u128::from(now.saturating_sub(time)) < per.as_millis()
 }
 
-/// What people have answered before.
+/// What people have answered for always. What they answered for a session is kept with it.
 #[derive(Default)]
 pub(crate) struct Memory {
-    sessions: Mutex<HashMap<Arc<str>, HashSet<Grant>>>,
     always: Mutex<HashSet<Grant>>,
     keeper: Option<Arc<dyn Remember>>,
     /// Rings when something more is remembered.
@@ -235,22 +242,9 @@ impl Memory {
         Memory { keeper, ..Memory::default() }
     }
 
-    /// Who said yes to this before, if anybody did.
-    pub(crate) fn covers(&self, conversation: &str, grant: &Grant) -> Option<String> {
-        let session = lock(&self.sessions);
-        if session.get(conversation).is_some_and(|it| it.contains(grant)) {
-            return Some("an earlier answer in this conversation".to_owned());
-        }
-        lock(&self.always).contains(grant).then(|| "an earlier answer for always".to_owned())
-    }
-
-    pub(crate) fn session(&self, conversation: &Arc<str>, grant: Grant) {
-        lock(&self.sessions).entry(conversation.clone()).or_default().insert(grant);
-        self.changed.notify_waiters();
-    }
-
-    pub(crate) fn end(&self, conversation: &str) {
-        lock(&self.sessions).remove(conversation);
+    /// Whether somebody said yes to this for always.
+    pub(crate) fn covers(&self, grant: &Grant) -> bool {
+        lock(&self.always).contains(grant)
     }
 
     pub(crate) fn always(&self, grant: Grant) -> Result<(), RememberError> {

@@ -146,7 +146,7 @@ impl Entry<'_> {
     }
 
     /// Whether another program does the work, once it is told that it may.
-    fn runs_elsewhere(&self) -> bool {
+    pub(crate) fn runs_elsewhere(&self) -> bool {
         self.trail.tool.as_ref().is_some_and(|it| it.facts().runs_elsewhere)
     }
 
@@ -224,7 +224,7 @@ impl Entry<'_> {
             body.checkpoint = trail.checkpoint.as_deref();
             body.client = self.run.client.as_deref();
             body.decision = trail.verdict.as_ref().map(|it| it.decision.as_str());
-            body.mode = Some(self.run.mode.as_str());
+            body.mode = Some(self.run.mode_in_force().as_str());
             body.origin = Some(trail.call.origin.as_str());
             body.parent = self.run.nesting.parent;
             body.principal = &self.run.principal;

@@ -5,7 +5,7 @@ use std::{borrow::Cow, time::Duration};
 use serde_json::Value;
 
 use super::{Receipt, trail::Trail};
-use crate::{Attachment, Decision, Released, Stop, Undo};
+use crate::{Attachment, CallUses, Decision, Released, Stop, Undo};
 
 /// How a call ended, in the form that both the record and the reply are made of.
 #[derive(Debug)]
@@ -65,6 +65,7 @@ pub struct Reply {
     number: Option<u64>,
     receipt: Option<Receipt>,
     warnings: Vec<String>,
+    uses: CallUses,
 }
 
 impl Reply {
@@ -85,7 +86,14 @@ impl Reply {
             number,
             receipt,
             warnings: std::mem::take(&mut trail.warnings),
+            uses: std::mem::take(&mut trail.uses),
         }
+    }
+
+    /// What it took to let the call pass: for whoever has another process run what was judged here
+    /// ([`Run::judged_before`](crate::Run::judged_before)).
+    pub fn uses(&self) -> &CallUses {
+        &self.uses
     }
 
     /// The model's id for the call.

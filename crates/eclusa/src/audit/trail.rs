@@ -5,7 +5,9 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 use serde_json::Value;
 
 use super::body::{Approval, ReviewNote};
-use crate::{Changes, Hash, ReverseThinkingReport, ToolCall, Verdict, registry::Registered};
+use crate::{
+    CallUses, Changes, Hash, ReverseThinkingReport, ToolCall, Verdict, registry::Registered,
+};
 
 /// What is known of a call so far: everything that its records will say.
 pub(crate) struct Trail {
@@ -22,10 +24,8 @@ pub(crate) struct Trail {
     pub(crate) review_questions: Vec<(String, String)>,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) approval: Option<Approval>,
-    /// Whether a person said yes to the call as it stands, now or before.
-    pub(crate) approved: bool,
-    /// The allowance that let it pass, which it uses once.
-    pub(crate) allowance: Option<u64>,
+    /// What it took to let it pass.
+    pub(crate) uses: CallUses,
     pub(crate) reverse_thinking: Option<ReverseThinkingReport>,
     pub(crate) checkpoint: Option<String>,
     pub(crate) warnings: Vec<String>,
@@ -133,8 +133,7 @@ impl Trail {
             review_questions: Vec::new(),
             verdict: None,
             approval: None,
-            approved: false,
-            allowance: None,
+            uses: CallUses::default(),
             reverse_thinking: None,
             checkpoint: None,
             warnings: Vec::new(),

@@ -41,10 +41,11 @@ pub(super) async fn take(
         if !catch_unwind(AssertUnwindSafe(|| covers(&rules))).unwrap_or(false) {
             continue;
         }
-        let taken = trail.allowance == Some(allowance.id)
+        let before = run.judged_before.as_ref().and_then(|it| it.allowance);
+        let taken = [trail.uses.allowance, before].contains(&Some(allowance.id))
             || allowances.take(allowance.id).await.map_err(failed).unwrap_or(false);
         if taken {
-            trail.allowance = Some(allowance.id);
+            trail.uses.allowance = Some(allowance.id);
             return Some(format!("allowance {} ({by})", allowance.id));
         }
     }

@@ -10,7 +10,7 @@ use crate::{
     Answer, Decision, Event, Grant, NotAsked, OnNoApprover, Policy as _, Preview, Question, Reason,
     ReasonId, Rules, Run, Said, Source, Stop, Validated, Verdict,
     audit::{body::Approval, trail::Trail},
-    gate::{GateSetup, allowance, judge::judge, picked, question::question},
+    gate::{GateSetup, allowance, conversations, judge::judge, picked, question::question},
     stop::Decider,
 };
 
@@ -48,7 +48,7 @@ pub(crate) async fn ask(
     let grant = grant_for(setup, call, trail.verdict.as_ref());
     let covered = || covering(setup, run, grant.as_ref());
     let remembered = |trail: &mut Trail, by| {
-        trail.approved = true;
+        trail.uses.approved = true;
         note(trail, call, "remembered", by, None);
     };
     if let Some(by) = covered() {
@@ -59,7 +59,7 @@ pub(crate) async fn ask(
     if let Some(verdict) = trail.verdict.clone()
         && let Some(by) = allowance::take(setup, run, &verdict, trail, covers).await
     {
-        trail.approved = true;
+        trail.uses.approved = true;
         note(trail, call, "allowance", by, None);
         return Ok(Approved::Yes);
     }
@@ -77,7 +77,7 @@ pub(crate) async fn ask(
         Ok(Heard::Said(said)) => apply_answer(setup, run, call, question.grant, said, trail),
         Ok(Heard::Unasked(said)) => {
             let applied = apply_answer(setup, run, call, question.grant, said, trail);
-            trail.approved = false;
+            trail.uses.approved = false;
             applied
         }
     }
@@ -85,7 +85,11 @@ pub(crate) async fn ask(
 
 /// Who said before that this may pass, if anybody did.
 fn covering(setup: &GateSetup, run: &Run, grant: Option<&Grant>) -> Option<String> {
-    setup.live.memory.covers(&run.conversation, grant?)
+    let grant = grant?;
+    if conversations::is_granted(setup, run, grant) {
+        return Some("an earlier answer in this conversation".to_owned());
+    }
+    setup.live.memory.covers(grant).then(|| "an earlier answer for always".to_owned())
 }
 
 /// The number under which a question waits that nobody waits for.
@@ -235,7 +239,7 @@ fn apply_answer(
     note(trail, call, answer.word(), by.clone(), question);
     let yes = matches!(answer, Answer::Once | Answer::Session | Answer::Always);
     trail.approval.iter_mut().for_each(|it| it.opens = yes);
-    trail.approved = yes;
+    trail.uses.approved = yes;
     emit_approval_event(setup, call, yes, &by);
     match answer {
         Answer::Edit(args) => return Ok(Approved::Edited(args)),
@@ -263,7 +267,13 @@ fn remember_answer(
             return Err(Stop::denied(Decider::Person, why));
         }
         (Answer::Abort, _) => return Err(Stop::Aborted { ran: false }),
-        (Answer::Session, Some(grant)) => setup.live.memory.session(&run.conversation, grant),
+        (Answer::Session, Some(grant)) => {
+            if let Err(why) = conversations::grant(setup, run, &grant) {
+                trail.warnings.push(format!(
+                    "approved this once, but the answer for this session could not be kept: {why}"
+                ));
+            }
+        }
         (Answer::Always, Some(grant)) => {
             if let Err(why) = setup.live.memory.always(grant) {
                 trail

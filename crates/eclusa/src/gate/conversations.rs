@@ -1,63 +1,56 @@
-//! What a setup keeps of each conversation while it lasts: what was changed in it since a person
-//! was last asked, and whether text from outside came into it. And the moment of a call, made of
-//! that.
+//! What calls of a session tell each other, through what is kept of it: that text from outside came
+//! in, and what people answered for all of it. And the moment of a call, made of that.
 
 use std::{
-    collections::HashMap,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, LazyLock, Mutex, PoisonError},
+    sync::Arc,
 };
 
 use crate::{
-    ChangeTotals, Changes, CountedRule, Decision, JudgeContext, Run, Source, Validated, Verdict,
-    gate::GateSetup, policy::plainly,
+    CallUses, ChangeTotals, CountedRule, Decision, Grant, JudgeContext, Run, SessionError, Source,
+    Validated, Verdict, gate::GateSetup, policy::plainly, session::SessionRecord,
 };
 
-/// What is kept of the conversations, by their names.
-#[derive(Default)]
-pub(crate) struct Conversations(Mutex<HashMap<Arc<str>, ConversationState>>);
+/// What is said of a session whose state nobody can read: it counts as tainted.
+const UNREAD: &str = "may have come in: what is kept of this session cannot be read";
 
-#[derive(Default)]
-struct ConversationState {
-    spent: Option<Arc<ChangeTotals>>,
-    taint: Option<Arc<str>>,
+/// What is kept of the session. A keeper that panics has failed.
+fn load(setup: &GateSetup, run: &Run) -> Result<SessionRecord, SessionError> {
+    let load = || setup.sessions.load(&run.conversation);
+    let loaded = catch_unwind(AssertUnwindSafe(load));
+    let loaded = loaded.unwrap_or_else(|_panic| Err("it crashed".into()));
+    if let Err(why) = &loaded {
+        tracing::warn!("what is kept of session `{}` cannot be read: {why}", run.conversation);
+    }
+    loaded
 }
 
-impl Conversations {
-    fn with_state<T>(&self, run: &Run, use_it: impl FnOnce(&mut ConversationState) -> T) -> T {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        use_it(all.entry(run.conversation.clone()).or_default())
-    }
-
-    /// Notes that changes became real. A person who was asked about them has begun the count anew.
-    /// Gives the count.
-    pub(crate) fn changed(
-        &self,
-        run: &Run,
-        changes: &Changes,
-        lines: Option<u64>,
-        asked: bool,
-    ) -> Arc<ChangeTotals> {
-        self.with_state(run, |it| {
-            let mut spent = it.spent.take().map(Arc::unwrap_or_clone).unwrap_or_default();
-            match asked {
-                true => spent = ChangeTotals::default(),
-                false => spent.add(changes, lines.unwrap_or_default()),
-            }
-            it.spent.insert(Arc::new(spent)).clone()
-        })
-    }
+/// Changes what is kept of the session.
+pub(super) fn update(
+    setup: &GateSetup,
+    run: &Run,
+    mut change: impl FnMut(&mut SessionRecord),
+) -> Result<(), SessionError> {
+    let update = || setup.sessions.update(&run.conversation, &mut change);
+    let updated = catch_unwind(AssertUnwindSafe(update));
+    updated.unwrap_or_else(|_panic| Err("it crashed".into()))
 }
 
-/// Forgets a conversation, and lets every tool end what it runs for it.
-pub(crate) fn end(setup: &GateSetup, conversation: &str) {
-    setup.live.memory.end(conversation);
-    let kept = &setup.live.conversations.0;
-    kept.lock().unwrap_or_else(PoisonError::into_inner).remove(conversation);
+/// Lets every tool end what it runs for a session, and forgets what people answered for it. One that
+/// is over for good is forgotten whole; one that may be taken up again is not.
+pub(crate) fn end(setup: &GateSetup, run: &Run, for_good: bool) {
+    let ended = match for_good {
+        true => catch_unwind(AssertUnwindSafe(|| setup.sessions.forget(&run.conversation)))
+            .unwrap_or_else(|_panic| Err("it crashed".into())),
+        false => update(setup, run, SessionRecord::clear_grants),
+    };
+    if let Err(why) = ended {
+        tracing::warn!("what is kept of session `{}` cannot be changed: {why}", run.conversation);
+    }
     for tool in setup.registry.list() {
         // One that panics keeps no other from hearing of it.
-        let heard = catch_unwind(AssertUnwindSafe(|| tool.tool().conversation_ended(conversation)));
-        if heard.is_err() {
+        let ended = || tool.tool().conversation_ended(&run.conversation);
+        if catch_unwind(AssertUnwindSafe(ended)).is_err() {
             tracing::warn!("`{}` crashed when a conversation ended", tool.name());
         }
     }
@@ -65,27 +58,42 @@ pub(crate) fn end(setup: &GateSetup, conversation: &str) {
 
 /// The moment of a call: what the rules want to know of it, and nothing else.
 pub(crate) fn moment(setup: &GateSetup, run: &Run) -> JudgeContext {
-    static NOTHING: LazyLock<Arc<ChangeTotals>> = LazyLock::new(Arc::default);
     let policy = setup.live.policy.load();
     let terms = policy.context_needs();
     // What cannot be counted is not known, and then the rule does not hold.
     let counts = terms.timed || !terms.counted.is_empty();
     let now = counts.then(|| setup.clock.unix_ms());
-    let used = |it: &CountedRule| Some((it.id.clone(), setup.tally.used(it, now?).ok()?));
-    let (spent, taint) =
-        setup.live.conversations.with_state(run, |it| (it.spent.clone(), it.taint.clone()));
+    let used = |it: &CountedRule| {
+        let used = setup.tally.used(it, now?).ok()?;
+        // The use that this very call was counted with stands in nobody's way but others'.
+        Some((it.id.clone(), used.saturating_sub(u64::from(is_counted(run, it)))))
+    };
+    let (spent, taint) = match load(setup, run) {
+        Ok(record) => (record.spent(), record.taint().cloned()),
+        Err(_) => (ChangeTotals::unknown(), Some(UNREAD.into())),
+    };
     JudgeContext {
         now: now.filter(|_| terms.timed),
         conversation: Some(run.conversation.clone()),
         used: terms.counted.iter().filter_map(used).collect(),
-        spent: spent.unwrap_or_else(|| NOTHING.clone()),
+        spent,
         taint,
     }
 }
 
+/// Whether a use of the rule by this call was counted when it was judged before.
+fn is_counted(run: &Run, rule: &CountedRule) -> bool {
+    run.judged_before.as_ref().is_some_and(|it| it.rules.contains(&rule.id))
+}
+
 /// Counts a use of every rule that lets this call pass and is good for so many calls only. False
 /// when another call was quicker.
-pub(crate) fn consume_uses(setup: &GateSetup, verdict: &Verdict) -> bool {
+pub(crate) fn consume_uses(
+    setup: &GateSetup,
+    run: &Run,
+    verdict: &Verdict,
+    uses: &mut CallUses,
+) -> bool {
     if verdict.decision >= Decision::Ask {
         return true;
     }
@@ -99,25 +107,53 @@ pub(crate) fn consume_uses(setup: &GateSetup, verdict: &Verdict) -> bool {
         })
     };
     let mut counted = policy.context_needs().counted.iter().filter(|it| used(&it.id));
-    counted.all(|it| setup.tally.take(it, setup.clock.unix_ms()) == Ok(true))
+    counted.all(|it| {
+        uses.rules.push(it.id.clone());
+        is_counted(run, it) || setup.tally.take(it, setup.clock.unix_ms()) == Ok(true)
+    })
 }
 
-/// What brought text from outside into the conversation.
+/// What brought text from outside into the session. Where nobody can tell, something did.
 pub(crate) fn taint(setup: &GateSetup, run: &Run) -> Option<Arc<str>> {
-    setup.live.conversations.with_state(run, |it| it.taint.clone())
-}
-
-/// Marks the conversation as one that text from outside has come into. The first mark stands.
-pub(crate) fn bring_from_outside(setup: &GateSetup, run: &Run, how: Arc<str>) {
-    setup.live.conversations.with_state(run, |it| {
-        it.taint.get_or_insert(how);
-    });
-}
-
-/// Marks the conversation when a call that is about to run brings text from outside into it.
-pub(crate) fn mark_tainted(setup: &GateSetup, run: &Run, call: &Validated) {
-    if let Some(how) = setup.live.policy.load().taint_source(call) {
-        let text = format!("{how} (`{}`)", plainly(call.name()));
-        bring_from_outside(setup, run, text.into());
+    match load(setup, run) {
+        Ok(record) => record.taint().cloned(),
+        Err(_) => Some(UNREAD.into()),
     }
+}
+
+/// Marks the session as one that text from outside has come into. The first mark stands.
+pub(crate) fn bring_from_outside(
+    setup: &GateSetup,
+    run: &Run,
+    how: &str,
+) -> Result<(), SessionError> {
+    update(setup, run, |it| it.mark_tainted(how))
+}
+
+/// Marks the session when a call that is about to run brings text from outside into it, and says
+/// what is known of that. What cannot be kept must not come in.
+pub(crate) fn mark_tainted(
+    setup: &GateSetup,
+    run: &Run,
+    call: &Validated,
+) -> Result<Option<Arc<str>>, SessionError> {
+    if let Some(known) = &call.context().taint {
+        return Ok(Some(known.clone()));
+    }
+    let Some(how) = setup.live.policy.load().taint_source(call) else { return Ok(None) };
+    let text = format!("{how} (`{}`)", plainly(call.name()));
+    bring_from_outside(setup, run, &text)?;
+    Ok(Some(text.into()))
+}
+
+/// Whether people have allowed this for the session. What cannot be read is not granted.
+pub(crate) fn is_granted(setup: &GateSetup, run: &Run, grant: &Grant) -> bool {
+    load(setup, run).is_ok_and(|it| it.grants(&grant.digest()))
+}
+
+/// Keeps that people allow this for the session.
+pub(crate) fn grant(setup: &GateSetup, run: &Run, grant: &Grant) -> Result<(), SessionError> {
+    update(setup, run, |it| it.grant(grant.digest()))?;
+    setup.live.memory.changed.notify_waiters();
+    Ok(())
 }

@@ -34,6 +34,8 @@ pub struct Job {
     until: watch::Sender<Instant>,
     /// A person ended the turn at a call that the tool made.
     aborted: AtomicBool,
+    /// Text from outside came in, and that could not be kept.
+    unmarked: AtomicBool,
 }
 
 impl Job {
@@ -49,7 +51,7 @@ impl Job {
 
     /// Whether a person is asked in this run, and about what.
     pub fn mode(&self) -> Mode {
-        self.gate.run().mode
+        self.gate.run().mode_in_force()
     }
 
     /// The number of the call in the log; a call that only looks gets one when it ends.
@@ -64,7 +66,7 @@ impl Job {
         // A policy that panics has hidden everything.
         let hidden = catch_unwind(AssertUnwindSafe(|| policy.hidden(&self.call)));
         let hidden = hidden.unwrap_or_else(|_panic| HiddenPaths::everything());
-        match self.gate.run().mode {
+        match self.gate.run().mode_in_force() {
             // Nobody is asked, so what would be asked about is not hidden either.
             Mode::Yolo => hidden.from(Decision::Deny),
             Mode::ConfirmAll | Mode::ConfirmSensitive | Mode::AutoApprove => hidden,
@@ -88,7 +90,7 @@ impl Job {
         if self.approved {
             access.granted = named_hosts(&self.call);
         }
-        if self.gate.run().mode == Mode::Yolo {
+        if self.gate.run().mode_in_force() == Mode::Yolo {
             access.asked.clear();
         }
         access
@@ -120,7 +122,7 @@ impl Job {
         let policy = self.gate.setup().live.policy.load();
         let judged = catch_unwind(AssertUnwindSafe(|| policy.judge_host(&self.call, host)));
         let verdict = judged.map_err(|_panic| "the policy crashed")?;
-        let verdict = self.gate.run().mode.apply(verdict);
+        let verdict = self.gate.run().mode_in_force().apply(verdict);
         match verdict.decision {
             Decision::Allow => Ok(()),
             Decision::Stage | Decision::Ask | Decision::Deny => {
@@ -143,14 +145,19 @@ impl Job {
     /// True when the call was let through to be tried without a network, and a person may be asked
     /// about the hosts that it turns out to want. No mode answers for one.
     pub fn is_tried(&self) -> bool {
-        let asks = matches!(self.gate.run().mode, Mode::ConfirmAll | Mode::ConfirmSensitive);
+        let mode = self.gate.run().mode_in_force();
+        let asks = matches!(mode, Mode::ConfirmAll | Mode::ConfirmSensitive);
         asks && !self.approved && self.call.only_fetches()
     }
 
-    /// Another machine was reached: text from outside has come into the conversation.
+    /// Another machine was reached: text from outside has come into the conversation. Where that
+    /// cannot be kept, nobody gets to see what came.
     pub fn reached_outside(&self) {
         let how = format!("came from the web (`{}`)", plainly(self.call.name()));
-        bring_from_outside(self.gate.setup(), self.gate.run(), how.into());
+        if let Err(why) = bring_from_outside(self.gate.setup(), self.gate.run(), &how) {
+            tracing::warn!("that text from outside came in cannot be kept: {why}");
+            self.unmarked.store(true, Ordering::Release);
+        }
     }
 
     /// The arguments that were permitted.
@@ -206,6 +213,7 @@ impl Job {
         let run = Run {
             nesting: CallNesting { parent: self.start, depth: self.gate.run().nesting.depth + 1 },
             deadline: Some(self.deadline()),
+            judged_before: None,
             ..self.gate.run().clone()
         };
         let call = ToolCall { id: format!("{}/{}", self.id(), call.id), ..call };
@@ -226,12 +234,12 @@ impl Job {
         let among = |it: &&String| outer.tools.as_ref().is_none_or(|all| all.contains(it));
         let run = Run {
             nesting: CallNesting { parent: self.start, depth: outer.nesting.depth + 1 },
-            mode: mode.map_or(outer.mode, |it| it.more_careful(outer.mode)),
             tools: Some(tools.iter().filter(among).cloned().collect()),
             task: Some(task.into()),
+            judged_before: None,
             ..outer.clone()
         };
-        self.gate.for_run(run)
+        self.gate.for_run(run.held_to(mode))
     }
 
     /// The tools that a model is shown in this run, by name.
@@ -305,8 +313,8 @@ pub(crate) async fn execute(
         return Err(Stop::TooLate);
     }
     let until = watch::Sender::new(until);
-    let (gate, aborted) = (gate.clone(), AtomicBool::new(false));
-    let job = Job { call, approved, gate, start, until, aborted };
+    let (gate, aborted, unmarked) = (gate.clone(), AtomicBool::default(), AtomicBool::default());
+    let job = Job { call, approved, gate, start, until, aborted, unmarked };
     // The call of `run` itself may panic too, before there is a future to poll.
     let work = AssertUnwindSafe(async { job.call.tool().tool().run(&job).await }).catch_unwind();
     let ran = tokio::select! {
@@ -317,6 +325,10 @@ pub(crate) async fn execute(
     };
     if job.aborted.load(Ordering::Acquire) {
         return Err(Stop::Aborted { ran: true });
+    }
+    if job.unmarked.load(Ordering::Acquire) {
+        let why = "text from outside came in, and that could not be kept";
+        return Err(Stop::Withheld(why.to_owned()));
     }
     let output = match ran {
         Ok(Ok(output)) => output,

@@ -49,7 +49,7 @@ pub(crate) fn judge(setup: &GateSetup, run: &Run, call: &Validated) -> Verdict {
             verdict.decision = Decision::Ask;
         }
     }
-    run.mode.apply(verdict)
+    run.mode_in_force().apply(verdict)
 }
 
 /// True when nobody can be asked about hosts while this call runs: whoever answers does so before,

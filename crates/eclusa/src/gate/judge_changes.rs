@@ -6,8 +6,8 @@ use std::{
 };
 
 use crate::{
-    ChangeTotals, Changes, Decision, Effects, Mode, Node, PermissionClass, Policy as _, Reason,
-    RepositoryFacts, Rules, Run, Source, Touch, Validated, Verdict,
+    ChangeTotals, Changes, Decision, Effects, JudgeContext, Mode, Node, PermissionClass,
+    Policy as _, Reason, RepositoryFacts, Rules, Run, Source, Touch, Validated, Verdict,
     audit::trail::Trail,
     gate::{GateSetup, allowance::is_by_rule},
 };
@@ -16,7 +16,7 @@ use crate::{
 pub(super) fn judged(
     setup: &GateSetup,
     run: &Run,
-    call: &Validated,
+    (call, moment): (&Validated, &JudgeContext),
     changes: &Changes,
     (facts, lines): (&RepositoryFacts, Option<u64>),
     trail: &Trail,
@@ -25,7 +25,6 @@ pub(super) fn judged(
     let as_said = is_as_said(setup, call, changes);
     let unruled = unruled(before, call, as_said);
     let spent = ChangeTotals::default();
-    let moment = call.context();
     let author = call.into();
     let effects = Effects { author, changes, lines, spent: &spent, facts, moment, unruled };
     let judged =
@@ -41,7 +40,7 @@ pub(super) fn judged(
     let approved =
         trail.approval.is_some() && before.is_some_and(|it| it.decision == Decision::Ask);
     let verdict = if approved && as_said { answered(verdict, before) } else { verdict };
-    match run.mode {
+    match run.mode_in_force() {
         // It has asked about the call already.
         Mode::ConfirmAll => verdict,
         mode => mode.apply(verdict),

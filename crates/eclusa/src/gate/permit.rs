@@ -61,7 +61,7 @@ pub(crate) async fn decide(
 ) -> Result<Permit, Stop> {
     for _ in 0..=MAX_EDITS {
         let verdict = judge(setup, run, call.call());
-        trail.approved = false;
+        trail.uses.approved = false;
         let verdict =
             trail.verdict.insert(asked_by_reviewers(&trail.review_questions, run, verdict));
         if run.dry_run {
@@ -71,14 +71,14 @@ pub(crate) async fn decide(
         if verdict.decision == Decision::Deny {
             return Err(Stop::denied(Decider::Policy, verdict.why()));
         }
-        if !consume_uses(setup, verdict) {
+        if !consume_uses(setup, run, verdict, &mut trail.uses) {
             let why = "the rule that allows it was used up by another call meanwhile";
             return Err(Stop::denied(Decider::Policy, why));
         }
         match pass_all(setup, run, call.call(), trail).await? {
             Approved::Yes => {
                 remark(setup, call.call(), trail);
-                return Ok(Permit { call, approved: trail.approved });
+                return Ok(Permit { call, approved: trail.uses.approved });
             }
             Approved::Edited(args) => {
                 let edited = call.with_args(args, trail)?;
@@ -101,7 +101,7 @@ fn asked_by_reviewers(questions: &[(String, String)], run: &Run, mut verdict: Ve
         text: format!("reviewer `{name}` asks for a person: {why}").into(),
     });
     verdict.because.splice(0..0, reasons);
-    run.mode.apply(Verdict { decision: Decision::Ask, ..verdict })
+    run.mode_in_force().apply(Verdict { decision: Decision::Ask, ..verdict })
 }
 
 /// What rules have to say of a call without deciding it. One that panics has said nothing.
@@ -137,7 +137,8 @@ async fn pass_all(
         match pass {
             PreflightStep::ReverseThinking if call.facts().needs_reverse_thinking => {
                 if Box::pin(think(setup, call, trail)).await? == Advice::Ask && !asked {
-                    trail.verdict = trail.verdict.take().map(|it| run.mode.apply(raised(it)));
+                    trail.verdict =
+                        trail.verdict.take().map(|it| run.mode_in_force().apply(raised(it)));
                 }
             }
             PreflightStep::Approval if must_ask(trail) => {

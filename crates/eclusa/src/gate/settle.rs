@@ -11,8 +11,8 @@ use serde_json::json;
 
 use crate::{
     Bounds, ChangeTotals, Changes, CommitError, Decision, Delegate, Diff, EffectGroup, EffectKind,
-    EffectKinds, Effects, FoldedChanges, Output, Preview, Raw, RepositoryFacts, Rules, Run, Staged,
-    Stop, Summary, Undo, Validated, Workspace,
+    EffectKinds, Effects, FoldedChanges, JudgeContext, Output, Preview, Raw, RepositoryFacts,
+    Rules, Run, Staged, Stop, Summary, Undo, Validated, Workspace,
     audit::trail::{ChangesOutcome, ChangesTrail, Trail},
     gate::{
         GateSetup,
@@ -20,6 +20,7 @@ use crate::{
         ask::ask_about_changes,
         judge_changes::{covers, judged},
         picked::PickedPart,
+        spending::{Spending, give_back, spend},
         staging::{drop_staging, keep_discarded},
     },
     one_line, repository,
@@ -41,6 +42,9 @@ impl Settled {
         (self.call, self.output, self.time, self.unapplied)
     }
 }
+
+/// So often changes are judged anew because other calls of the session were quicker.
+const MAX_OVERTAKEN: usize = 16;
 
 /// Settles a call: its changes are judged, shown to a person where the rules say so, and then
 /// made real all together or not at all. A call that changes nothing passes.
@@ -98,87 +102,149 @@ struct RanCall<'a> {
     remarks: Vec<String>,
 }
 
+/// Changes on their way to being applied, and everything that is known of them.
+struct Pending<'a> {
+    setup: &'a GateSetup,
+    run: &'a Run,
+    ran: RanCall<'a>,
+    workspace: &'a Workspace,
+    facts: RepositoryFacts,
+    kinds: EffectKinds,
+    groups: Vec<EffectGroup>,
+    /// What is not told in a line each.
+    shown: Arc<Changes>,
+    lines: Option<u64>,
+}
+
+/// Changes that may be applied.
+struct Decided {
+    /// Those of them that a person picked; `None`: all.
+    part: Option<PickedPart>,
+    /// Whether a person was asked.
+    asked: bool,
+}
+
 /// Judges, asks and commits, in this order. Whatever ends it early leaves the workspace as it was.
 /// Where a person picked some of the changes, the text says which were discarded.
 async fn judge_and_commit(
     setup: &GateSetup,
     run: &Run,
-    RanCall { call, changes, remarks }: RanCall<'_>,
+    ran: RanCall<'_>,
     staged: Option<Staged>,
     number: Option<u64>,
     trail: &mut Trail,
 ) -> Result<(Undo, Option<String>), Stop> {
-    let discarded = |stop| Stop::Discarded(Box::new(stop));
-    let denied = |why: &str| discarded(Stop::denied(Decider::Gate, why));
     let (Some(workspace), Some(number)) = (&setup.workspace, number) else {
         return Err(denied("no workspace is set up for changes"));
     };
+    let (call, changes) = (ran.call, ran.changes);
     let facts = facts(workspace, changes).await;
     let kinds = effect_kinds(setup, call, changes, &facts);
-    let folded = FoldedChanges::new(changes, &kinds, &facts);
-    let shown = Arc::new(folded.rest);
-    let counted = setup.live.policy.load().counts_lines();
-    let lines = match counted {
-        true => compare(workspace, &shown, |diff| diff.lines()).await,
+    let FoldedChanges { rest, groups } = FoldedChanges::new(changes, &kinds, &facts);
+    let shown = Arc::new(rest);
+    let lines = match setup.live.policy.load().counts_lines() {
+        true => compare(workspace, &shown, |diff| diff.lines()).await.flatten(),
         false => None,
     };
-    let lines = lines.flatten();
-    let judge = |trail: &Trail| judged(setup, run, call, changes, (&facts, lines), trail);
-    let verdict = judge(trail);
-    let decision = verdict.decision;
-    let why = verdict.why();
-    note(trail, |it| {
-        it.verdict = Some(verdict.clone());
-        it.kinds = kinds.counts();
-        it.folded = folded.groups.iter().map(EffectGroup::as_note).collect();
-    });
-    let mut part = None;
-    let lifted = decision == Decision::Ask && {
-        let covers = |rules: &Rules| covers(setup, rules, call, changes, (&facts, lines));
-        lifted_beforehand(setup, run, call, &verdict, covers, trail).await
-    };
-    match decision {
-        Decision::Deny => return Err(discarded(Stop::denied(Decider::Policy, why))),
-        Decision::Ask if !lifted => {
-            let groups: Vec<String> = folded.groups.iter().map(ToString::to_string).collect();
-            // What git did hangs together: its commits hold what the files hold.
-            let separable = !kinds.iter().any(|it| matches!(it, EffectKind::Git(_)));
-            let preview = compare(workspace, &shown, move |diff| {
-                let (shown, whole) = diff.shown_whole();
-                let summary = summary_line(&groups, &diff.summary());
-                let choices = if separable { diff.shown_choices() } else { Vec::new() };
-                Preview { summary, diff: with_remarks(&remarks, &groups, &shown), whole, choices }
-            });
-            let preview = preview.await.ok_or_else(|| denied("the comparison crashed"))?;
-            let asking = ask_about_changes(setup, run, call, verdict, preview, trail);
-            part = match asking.await.map_err(discarded)? {
-                Some(picked) => Some(PickedPart::new(workspace, changes, &shown, picked).await),
-                None => None,
-            };
-            // While a person thought, the rules may have changed; and a part is another change.
-            let verdict = match &part {
-                Some(it) => judged(setup, run, call, &it.changes, (&it.facts, lines), trail),
-                None => judge(trail),
-            };
-            if verdict.decision == Decision::Deny {
+    let pending = Pending { setup, run, ran, workspace, facts, kinds, groups, shown, lines };
+    let mut moment = call.context().clone();
+    for _ in 0..MAX_OVERTAKEN {
+        let Decided { part, asked } = pending.decide(&moment, trail).await?;
+        if run.cancel.is_cancelled() {
+            return Err(discarded(Stop::Cancelled { ran: true }));
+        }
+        let counted = match spend(setup, run, &moment.spent, (&pending.shown, lines), asked) {
+            Ok(Spending::Counted(counted)) => counted,
+            Ok(Spending::Overtaken(spent)) => {
+                moment.spent = spent;
+                continue;
+            }
+            Err(why) => {
+                let why = format!("what this session has changed cannot be counted: {why}");
+                return Err(denied(&why));
+            }
+        };
+        let applied = part.as_ref().map_or(changes, |it| &it.changes);
+        if let Some(part) = &part {
+            let kinds = effect_kinds(setup, call, &part.changes, &part.facts);
+            note(trail, |it| it.pick(&part.changes, &part.declined, kinds.counts()));
+        }
+        let committed = commit(setup, workspace, applied, staged, number, trail).await;
+        if committed.is_err() {
+            give_back(setup, run, &counted);
+        }
+        let undo = committed?;
+        note(trail, |it| it.budget = setup.live.policy.load().budget_spent(&counted.after));
+        return Ok((undo, part.map(|it| it.told())));
+    }
+    Err(denied("other calls of this session were quicker each time; make the call again"))
+}
+
+impl Pending<'_> {
+    /// What becomes of the changes at this moment of the session: may they be applied?
+    async fn decide(&self, moment: &JudgeContext, trail: &mut Trail) -> Result<Decided, Stop> {
+        let Pending { setup, run, ran, workspace, facts, lines, .. } = self;
+        let (call, changes) = (ran.call, ran.changes);
+        let judge = |changes, facts, trail: &Trail| {
+            judged(setup, run, (call, moment), changes, (facts, *lines), trail)
+        };
+        let verdict = judge(changes, facts, trail);
+        note(trail, |it| {
+            it.verdict = Some(verdict.clone());
+            it.kinds = self.kinds.counts();
+            it.folded = self.groups.iter().map(EffectGroup::as_note).collect();
+        });
+        match verdict.decision {
+            Decision::Deny => {
                 return Err(discarded(Stop::denied(Decider::Policy, verdict.why())));
             }
+            Decision::Ask => {}
+            Decision::Allow | Decision::Stage => return Ok(Decided { part: None, asked: false }),
         }
-        Decision::Allow | Decision::Stage | Decision::Ask => {}
+        let covers = |rules: &Rules| covers(setup, rules, call, changes, (facts, *lines));
+        if lifted_beforehand(setup, run, call, &verdict, covers, trail).await {
+            return Ok(Decided { part: None, asked: false });
+        }
+        let preview = self.preview().await.ok_or_else(|| denied("the comparison crashed"))?;
+        let asking = ask_about_changes(setup, run, call, verdict, preview, trail);
+        let part = match asking.await.map_err(discarded)? {
+            Some(picked) => Some(PickedPart::new(workspace, changes, &self.shown, picked).await),
+            None => None,
+        };
+        // While a person thought, the rules may have changed; and a part is another change.
+        let verdict = match &part {
+            Some(it) => judge(&it.changes, &it.facts, trail),
+            None => judge(changes, facts, trail),
+        };
+        match verdict.decision {
+            Decision::Deny => Err(discarded(Stop::denied(Decider::Policy, verdict.why()))),
+            _ => Ok(Decided { part, asked: true }),
+        }
     }
-    if run.cancel.is_cancelled() {
-        return Err(discarded(Stop::Cancelled { ran: true }));
+
+    /// The changes as a person is shown them.
+    async fn preview(&self) -> Option<Preview> {
+        let groups: Vec<String> = self.groups.iter().map(ToString::to_string).collect();
+        // What git did hangs together: its commits hold what the files hold.
+        let separable = !self.kinds.iter().any(|it| matches!(it, EffectKind::Git(_)));
+        let remarks = self.ran.remarks.clone();
+        compare(self.workspace, &self.shown, move |diff| {
+            let (shown, whole) = diff.shown_whole();
+            let summary = summary_line(&groups, &diff.summary());
+            let choices = if separable { diff.shown_choices() } else { Vec::new() };
+            Preview { summary, diff: with_remarks(&remarks, &groups, &shown), whole, choices }
+        })
+        .await
     }
-    let applied = part.as_ref().map_or(changes, |it| &it.changes);
-    if let Some(part) = &part {
-        let kinds = effect_kinds(setup, call, &part.changes, &part.facts);
-        note(trail, |it| it.pick(&part.changes, &part.declined, kinds.counts()));
-    }
-    let undo = commit(setup, workspace, applied, staged, number, trail).await?;
-    let asked = decision == Decision::Ask && !lifted;
-    let spent = setup.live.conversations.changed(run, &shown, lines, asked);
-    note(trail, |it| it.budget = setup.live.policy.load().budget_spent(&spent));
-    Ok((undo, part.map(|it| it.told())))
+}
+
+/// Nothing is applied, for this reason.
+fn discarded(stop: Stop) -> Stop {
+    Stop::Discarded(Box::new(stop))
+}
+
+fn denied(why: &str) -> Stop {
+    discarded(Stop::denied(Decider::Gate, why))
 }
 
 /// Makes the changes real. It is not given up in the middle: once begun, it ends.

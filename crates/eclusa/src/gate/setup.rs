@@ -4,7 +4,6 @@ use std::{sync::Arc, time::Duration};
 
 use arc_swap::ArcSwap;
 
-use super::conversations::Conversations;
 use crate::{
     Approver, ArgsInLog, AuditSink, Changes, Checkpoint, Clock, DelegateError, Durability, Events,
     Metrics, ModeRule, OnNoApprover, Policy, PreflightStep, Questions, Redactor, Registry,
@@ -14,6 +13,7 @@ use crate::{
         Allowances,
         memory::{Counter, Memory},
     },
+    session::{MemorySessions, SessionState},
 };
 
 /// How much a call may use, and how long anybody may take to decide about it.
@@ -132,6 +132,8 @@ pub struct GateSetup {
     pub remember: Option<Arc<dyn Remember>>,
     /// Counts the uses of rules that hold for so many calls.
     pub tally: Arc<dyn Tally>,
+    /// What is kept of sessions between their calls.
+    pub sessions: Arc<dyn SessionState>,
     /// How much a call may use.
     pub limits: Limits,
     /// Modes of some conversations and clients, in place of the mode of the run.
@@ -147,7 +149,6 @@ pub(crate) struct LiveState {
     pub(crate) policy: ArcSwap<Box<dyn Policy>>,
     /// What people have answered before.
     pub(crate) memory: Memory,
-    pub(crate) conversations: Conversations,
     /// Held by whoever is asking a person.
     pub(crate) asking: tokio::sync::Mutex<()>,
     pub(crate) metrics: Metrics,
@@ -191,13 +192,13 @@ impl GateSetup {
             redactor: Arc::default(),
             remember: None,
             tally: Arc::new(Counter::default()),
+            sessions: Arc::new(MemorySessions::default()),
             limits: Limits::default(),
             modes: Vec::new(),
             events: Events::default(),
             live: LiveState {
                 policy: ArcSwap::from_pointee(policy),
                 memory: Memory::default(),
-                conversations: Conversations::default(),
                 asking: tokio::sync::Mutex::default(),
                 metrics: Metrics::default(),
             },

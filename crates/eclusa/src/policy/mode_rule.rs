@@ -22,16 +22,13 @@ impl ModeRule {
             && self.conversation.as_ref().is_none_or(|it| it.matches(&run.conversation))
     }
 
-    /// The mode of a run: the most careful of those that are about it, or its own.
+    /// The mode of a run: the most careful of those that are about it, or its own. [`Gate::for_run`]
+    /// asks, so that it holds for every call; whoever makes a run need not.
+    ///
+    /// [`Gate::for_run`]: crate::Gate::for_run
     pub fn mode_of(rules: &[ModeRule], run: &Run) -> Mode {
-        let mut modes = rules.iter().filter(|it| it.covers(run)).map(|it| it.mode);
-        let careful = |mode: &Mode| Mode::ALL.iter().position(|it| it == mode);
-        let first = modes.next();
-        first.map_or(run.mode, |first| {
-            modes.fold(first, |one, other| match careful(&other) < careful(&one) {
-                true => other,
-                false => one,
-            })
-        })
+        let modes = rules.iter().filter(|it| it.covers(run)).map(|it| it.mode);
+        let mode = modes.reduce(Mode::more_careful).unwrap_or(run.mode);
+        run.at_least_as_careful(mode)
     }
 }

@@ -23,6 +23,7 @@ mod release;
 mod review;
 mod runs;
 mod schedule;
+mod sessions;
 mod settle;
 #[cfg(feature = "shell")]
 mod unapplied;

@@ -37,8 +37,8 @@ async fn what_tools_call_is_kept_to_the_same_tools() {
 async fn taint_goes_out_and_comes_back_in() {
     let world = world().close();
     assert_eq!(world.gate.taint(), None);
-    world.gate.bring_from_outside("a page");
-    world.gate.bring_from_outside("another page");
+    world.gate.bring_from_outside("a page").unwrap();
+    world.gate.bring_from_outside("another page").unwrap();
     assert_eq!(world.gate.taint().as_deref(), Some("a page"));
     let other = Run { conversation: "other".into(), ..Run::default() };
     assert_eq!(world.gate.for_run(other).taint(), None);

@@ -5,7 +5,7 @@ use std::{
     io,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
 };
 
@@ -30,8 +30,6 @@ pub(super) struct JudgedCall {
     pub(super) session: String,
     /// The agent's id for it.
     pub(super) id: String,
-    /// Whether a person has said yes to it.
-    pub(super) approved: Arc<AtomicBool>,
 }
 
 /// The editor: what it is asked by us, and what waits for its answer.
@@ -134,10 +132,7 @@ impl Approver for EditorApprover {
             let answer =
                 answer.ok_or_else(|| NotAsked::Unavailable("the editor is gone".to_owned()))?;
             match answer.get("result") {
-                Some(result) if acp_is_yes(result) => {
-                    call.approved.store(true, Ordering::Release);
-                    Ok(Answer::Once)
-                }
+                Some(result) if acp_is_yes(result) => Ok(Answer::Once),
                 Some(_) => Ok(Answer::No("denied in the editor".to_owned())),
                 None => Err(NotAsked::Failed("the editor could not ask".to_owned())),
             }

@@ -292,7 +292,7 @@ impl Proxy {
             return Judgement::Denied("eclusa does not know this session".to_owned());
         };
         let (session, id) = (session.to_owned(), id.to_owned());
-        let judged = JudgedCall { session, id: id.clone(), approved: Arc::default() };
+        let judged = JudgedCall { session, id: id.clone() };
         JUDGED_CALL.scope(judged, known.judge(method, call, &id)).await
     }
 

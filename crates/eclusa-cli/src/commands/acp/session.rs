@@ -3,18 +3,18 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use eclusa::{
-    Changes, Delegate, DelegateError, Files, Gate, Incoming, Origin, Registration, Registry, Run,
-    ToolCall, call::Malformed,
+    Changes, Delegate, DelegateError, Files, Gate, Incoming, Mode, Origin, Registration, Registry,
+    Reply, Run, ToolCall, call::Malformed,
 };
 use eclusa_agents::{MappedCall, OurCall};
 use eclusa_store::Store;
 use serde_json::{Value, json};
 
-use super::editor::{EditorApprover, EditorLink, JUDGED_CALL};
+use super::editor::{EditorApprover, EditorLink};
 use crate::{
     args::Global,
     commands::hook::{
@@ -24,8 +24,9 @@ use crate::{
     },
     context::AppContext,
     failure::Failure,
+    gates::GateParts,
     paths::Paths,
-    rule_uses::RuleUses,
+    surface::Surface,
     tickets::ExecTicket,
 };
 
@@ -51,8 +52,6 @@ pub(super) struct AcpSession {
     root: PathBuf,
     editor: Arc<EditorLink>,
     edits: Arc<OpenEdits>,
-    /// What brought text from outside into the session.
-    taint: Mutex<Option<String>>,
     /// The calls in the log that a call of the agent is, while it is open.
     numbers: Mutex<BTreeMap<String, Vec<u64>>>,
 }
@@ -103,7 +102,6 @@ impl AcpSession {
             edits: Arc::new(OpenEdits { files: files.clone(), max_size, open }),
             global: global.clone(),
             root: root.to_owned(),
-            taint: Mutex::default(),
             numbers: Mutex::default(),
             editor,
             client,
@@ -124,7 +122,7 @@ impl AcpSession {
             },
             MappedCall::Unknown { tool, args } => {
                 let (name, registration) = delegated::unknown(&tool);
-                self.pass(id, (name, args), registration).await.map(|()| Judgement::Allowed)
+                self.pass(id, (name, args), registration).await.map(|_| Judgement::Allowed)
             }
             MappedCall::Malformed(problem) => Err(self.malformed(id, problem).await),
             MappedCall::Server { .. } | MappedCall::Own(_) | MappedCall::OwnServer => {
@@ -159,7 +157,8 @@ impl AcpSession {
         }
         let call = json!({"command": text, "cwd": directory});
         let staged = terminal || self.is_ruled(id, &call)?;
-        self.pass(id, ("bash".to_owned(), call), delegated::shell(staged)).await?;
+        let call = ("bash".to_owned(), call);
+        let (reply, mode) = self.pass(id, call, delegated::shell(staged)).await?;
         if !terminal {
             return Ok(Judgement::Allowed);
         }
@@ -169,7 +168,8 @@ impl AcpSession {
             call: id.to_owned(),
             text: text.to_owned(),
             directory,
-            approved: JUDGED_CALL.with(|it| it.approved.load(Ordering::Acquire)),
+            uses: reply.uses().into(),
+            mode_in_force: mode.as_str().to_owned(),
             ..ExecTicket::new(&self.global, &self.ctx.paths.workspace)
         };
         ExecTicket::sweep(&self.ctx.paths.agents());
@@ -207,24 +207,18 @@ impl AcpSession {
         }
     }
 
-    /// Takes one call through the gate. The error is the denial.
+    /// Takes one call through the gate, and says in which mode. The error is the denial.
     async fn pass(
         &self,
         id: &str,
         (name, args): (String, Value),
         registration: Registration,
-    ) -> Result<(), String> {
+    ) -> Result<(Reply, Mode), String> {
         let registry = Arc::new(Registry::default());
         registry.register(registration).map_err(|err| err.to_string())?;
         let gate = self.gate(registry)?;
         let call = ToolCall::new(id, name, args).from(Origin::Hook);
         let reply = gate.pass(Incoming::Call(call)).await;
-        if let Some(how) = gate.taint() {
-            self.taint
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .get_or_insert(how.to_string());
-        }
         if reply.is_error() || reply.refused() {
             return Err(reply.content().into_owned());
         }
@@ -232,29 +226,24 @@ impl AcpSession {
             let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
             numbers.entry(id.to_owned()).or_default().push(number);
         }
-        Ok(())
+        Ok((reply, gate.run().mode_in_force()))
     }
 
     fn gate(&self, registry: Arc<Registry>) -> Result<Gate, String> {
-        let mut setup =
-            self.ctx.bare_setup(registry, Arc::new(self.store.clone())).map_err(said)?;
-        setup.spool = Some(Arc::new(self.store.clone()));
-        self.ctx.set_queue(&mut setup, &self.store);
-        setup.approvers = vec![Arc::new(EditorApprover(self.editor.clone()))];
-        setup.tally = Arc::new(RuleUses(self.ctx.paths.uses()));
-        setup.reviewers = self.ctx.reviewers().map_err(said)?;
-        setup.delegate = Some(self.edits.clone());
         let run = Run {
             conversation: self.conversation.as_str().into(),
             client: Some(self.client.as_str().into()),
             dry_run: false,
             ..self.ctx.run()
         };
-        let gate = Gate::new(setup).for_run(run);
-        if let Some(how) = &*self.taint.lock().unwrap_or_else(PoisonError::into_inner) {
-            gate.bring_from_outside(how);
-        }
-        Ok(gate)
+        let parts = GateParts {
+            registry: Some(registry),
+            people: vec![Arc::new(EditorApprover(self.editor.clone()))],
+            delegate: Some(self.edits.clone()),
+            run: Some(run),
+            ..GateParts::new(&self.store)
+        };
+        self.ctx.gate(Surface::Acp, parts).map_err(said)
     }
 
     fn path(&self, path: &str) -> String {
@@ -267,7 +256,7 @@ impl AcpSession {
         let mut open = self.edits.open();
         let made = numbers.into_iter().flatten().filter_map(|it| open.remove(&it)).collect();
         drop(open);
-        pre_images::adopt_all(&self.ctx, &self.files, made)
+        pre_images::adopt_all(&self.ctx, &self.store, &self.files, made)
     }
 
     /// A call of the agent that is over: its edits can be undone. One that nobody was asked about

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use eclusa::{
-    Answer, Approver, GateSetup, NotAsked, Question, Validated,
+    Answer, Approver, NotAsked, Question, Validated,
     preflight::{Checkpoint, PreflightError},
 };
 use futures::future::BoxFuture;
 use tokio::sync::{mpsc::UnboundedSender, oneshot};
+
+use crate::gates::GateParts;
 
 /// Somebody needs the terminal.
 pub(super) struct HandOver {
@@ -35,16 +37,16 @@ pub(super) async fn borrow(requests: &HandOverRequests) -> Result<LentTerminal, 
     Ok(LentTerminal { _returned: lent })
 }
 
-/// Everybody of this setup who asks on the terminal borrows it from the chat first.
-pub(super) fn lend_terminal(setup: &mut GateSetup, requests: &HandOverRequests) {
-    let approvers = std::mem::take(&mut setup.approvers);
+/// Everybody who asks on the terminal borrows it from the chat first.
+pub(super) fn lend_terminal(parts: &mut GateParts, requests: &HandOverRequests) {
+    let approvers = std::mem::take(&mut parts.people);
     let borrowing = |approver| -> Arc<dyn Approver> {
         Arc::new(BorrowingApprover { approver, requests: requests.clone() })
     };
-    setup.approvers = approvers.into_iter().map(borrowing).collect();
-    if let Some(checkpoint) = setup.checkpoint.take() {
+    parts.people = approvers.into_iter().map(borrowing).collect();
+    if let Some(checkpoint) = parts.checkpoint.take() {
         let requests = requests.clone();
-        setup.checkpoint = Some(Arc::new(BorrowingCheckpoint { checkpoint, requests }));
+        parts.checkpoint = Some(Arc::new(BorrowingCheckpoint { checkpoint, requests }));
     }
 }
 

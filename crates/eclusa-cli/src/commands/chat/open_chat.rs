@@ -13,8 +13,8 @@ use super::{
     model_choice, session_setup, sessions, unopened,
 };
 use crate::{
-    archive::Archive, args::Global, context::AppContext, failure::Failure, servers,
-    terminal::Terminal, transcript_spool,
+    archive::Archive, args::Global, context::AppContext, failure::Failure, gates::GateParts,
+    servers, surface::Surface, terminal::Terminal, transcript_spool,
 };
 
 /// So many entries of a session that is resumed are shown.
@@ -78,21 +78,16 @@ impl OpenChat {
         let store = ctx.store()?;
         let archive = Archive::new(store.clone());
         let terminal = Terminal::new(true, ctx.paths.always_files());
-        let mut setup = ctx.furnished(&store, terminal, Vec::new())?;
+        let mut parts = GateParts::asking(&store, terminal);
         if let Some(lender) = lender {
-            lend_terminal(&mut setup, lender);
+            lend_terminal(&mut parts, lender);
         }
-        let secrets: Vec<_> = secrets.into_iter().chain(chosen.secret).collect();
-        if !secrets.is_empty() {
-            setup.redactor = Arc::new(setup.redactor.with_rules(secrets));
-        }
-        // Whoever sits here is asked for as long as it takes.
-        setup.limits.approval = crate::gates::AS_LONG_AS_IT_TAKES;
-        let own_session = transcript_spool::answer_references(&mut setup, &archive)?;
-        let gate = Gate::new(setup).for_run(ctx.run());
+        parts.secrets = secrets.into_iter().chain(chosen.secret).collect();
+        let gate = ctx.gate(Surface::Chat, parts)?;
+        let own_session = transcript_spool::answer_references(&gate.setup().registry, &archive)?;
         let behind = servers::wake_all(&ctx, &gate.setup().registry).await?;
-        let mode = persona.mode_within(gate.run().mode);
-        let names = [persona.name.clone(), chosen.model.profile().name.clone(), mode.to_string()];
+        let (own_mode, name) = (persona.mode, persona.name.clone());
+        let model_name = chosen.model.profile().name.clone();
         let window = chosen.model.profile().window;
         let (model, gate_of_model) = (chosen.model, gate.clone());
         let setup = session_setup::conversation(
@@ -116,9 +111,11 @@ impl OpenChat {
         let (conversation, events) = opened.map_err(unopened)?;
         let id = conversation.id().to_owned();
         let _ = own_session.set(id.clone());
-        let run = Run { conversation: id.as_str().into(), mode, ..gate.run().clone() };
+        let run = Run { conversation: id.as_str().into(), ..gate.run().clone() };
+        let gate = gate.for_run(run.held_to(own_mode));
+        let names = [name, model_name, gate.run().mode_in_force().to_string()];
         Ok(OpenChat {
-            gate: gate.for_run(run),
+            gate,
             ctx,
             archive,
             id,
@@ -149,7 +146,7 @@ impl OpenChat {
                 }
             }
         }
-        self.gate.end_conversation();
+        self.gate.leave_conversation();
         if let Some(behind) = self.behind.take() {
             behind.close().await;
         }

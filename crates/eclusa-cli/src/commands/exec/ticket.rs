@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
-use eclusa::{Answer, Approver, NotAsked, Origin, Question, Run, ToolCall, Touch};
+use eclusa::{Answer, Approver, NotAsked, Origin, Question, ToolCall, Touch};
 use eclusa_tools::Bash;
 use futures::future::BoxFuture;
 use serde_json::json;
@@ -21,10 +21,10 @@ use crate::{
     commands::run::cancel_on_signal,
     context::AppContext,
     failure::{Exit, Failure},
-    gates::AS_LONG_AS_IT_TAKES,
+    gates::{AS_LONG_AS_IT_TAKES, GateParts},
     paths, shell,
+    surface::Surface,
     tickets::ExecTicket,
-    undo_retention,
 };
 
 pub(in crate::commands) async fn run(
@@ -50,17 +50,13 @@ pub(in crate::commands) async fn run(
         let bash = Bash::new(sandboxes, files).time(AS_LONG_AS_IT_TAKES);
         BashWithStatus { bash, slot: slot.clone() }
     };
-    let queue = ctx.asked_queue(&store);
     let mut people: Vec<Arc<dyn Approver>> = Vec::new();
-    if ticket.approved {
+    if ticket.uses.approved {
         people.push(Arc::new(TicketApproval));
     }
-    let gate = ctx.gate_to_execute_for(&store, sandboxes, bash, people, Some(queue))?;
-    let gate = gate.for_run(Run {
-        conversation: ticket.conversation.as_str().into(),
-        client: Some(ticket.client.as_str().into()),
-        ..gate.run().clone()
-    });
+    let run = Some(ticket.run(ctx.run()));
+    let parts = GateParts { people, run, ..GateParts::new(&store) };
+    let gate = ctx.gate_to_execute(Surface::Ticket, sandboxes, bash, parts)?;
     cancel_on_signal(gate.run().cancel.clone());
     let args = json!({"command": ticket.text, "cwd": ticket.directory});
     let reply = gate.pass(ToolCall::new(ticket.call, "bash", args).from(Origin::Hook)).await;
@@ -76,9 +72,6 @@ pub(in crate::commands) async fn run(
     out.flush()?;
     drop(out);
     report.print();
-    if let (Some(_), Some(workspace)) = (reply.undo(), &gate.setup().workspace) {
-        undo_retention::compact_when_due(workspace, ctx.config.keep, &store);
-    }
     Ok(report.exit())
 }
 

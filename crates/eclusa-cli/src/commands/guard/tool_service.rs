@@ -46,14 +46,14 @@ impl ToolService {
         let header = ("authorization", format!("Bearer {token}"));
         let (global, rules) = (global.clone(), ctx.paths.always_files());
         let opening = Startup::start(move || {
-            let opened = mcp::open(&global, None, ClientAnswers::Refused, |setup| {
-                setup.approvers.clear();
-                setup.checkpoint = None;
+            let opened = mcp::open(&global, None, ClientAnswers::Refused, |parts| {
+                parts.people.clear();
+                parts.checkpoint = None;
                 if let Some(screen) = screen {
                     let terminal = Terminal::new(false, rules);
                     let person = Arc::new(PersonBeside { terminal, screen, one: Mutex::default() });
-                    setup.approvers = vec![person.clone()];
-                    setup.checkpoint = Some(person);
+                    parts.people = vec![person.clone()];
+                    parts.checkpoint = Some(person);
                 }
             });
             opened.map_err(|failure| failure.lines().join("; "))

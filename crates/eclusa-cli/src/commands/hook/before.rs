@@ -6,7 +6,7 @@ use std::{
 };
 
 use eclusa::{
-    Answer, Approver, Decision, Incoming, NotAsked, OnNoApprover, Origin, PermissionClass,
+    Answer, Approver, Decision, Incoming, Mode, NotAsked, OnNoApprover, Origin, PermissionClass,
     Question, Registration, Registry, Reply, ToolCall, call::Malformed,
 };
 use eclusa_agents::{
@@ -139,8 +139,8 @@ async fn plain(
     (name, args): (String, Value),
     registration: Registration,
 ) -> Result<HookVerdict, String> {
-    let (reply, asked) = pass(session, event, asking, (name, args), registration).await?;
-    verdict(session, event, &reply, asked)
+    let passed = pass(session, event, asking, (name, args), registration).await?;
+    verdict(session, event, passed)
 }
 
 /// Calls of our own tools, each of which must be allowed.
@@ -176,8 +176,7 @@ async fn several(
         let registration = delegated::ours(tool, &session.files, max_size)
             .ok_or_else(|| format!("`{tool}` is not delegated"))?;
         let call = ((*tool).to_owned(), args);
-        let (reply, asked) = pass(session, event, asking, call, registration).await?;
-        last = verdict(session, event, &reply, asked)?;
+        last = verdict(session, event, pass(session, event, asking, call, registration).await?)?;
         match &last {
             HookVerdict::Deny(_) => return Ok(last),
             HookVerdict::Ask(why) => question = Some(why.clone()),
@@ -212,10 +211,11 @@ async fn shell(
         }
     };
     let call = ("bash".to_owned(), call);
-    let (reply, asked) = pass(session, event, asking, call, registration).await?;
+    let passed = pass(session, event, asking, call, registration).await?;
     if !staged {
-        return verdict(session, event, &reply, asked);
+        return verdict(session, event, passed);
     }
+    let JudgedCall { reply, asked, mode } = passed;
     if let Some(denied) = denied(&reply) {
         return Ok(denied);
     }
@@ -225,7 +225,8 @@ async fn shell(
         call: id(event),
         text: text.to_owned(),
         directory,
-        approved: asking.has_begun() || asked.is_some(),
+        uses: reply.uses().into(),
+        mode_in_force: mode.as_str().to_owned(),
         ..ExecTicket::new(&session.global, &session.ctx.paths.workspace)
     };
     ExecTicket::sweep(&session.ctx.paths.agents());
@@ -272,15 +273,23 @@ fn line(session: &Session, ticket: &str, text: &str) -> Result<String, String> {
     Ok(words.join(" "))
 }
 
-/// Takes one call through the gate. With the reply comes the question that the agent shall put
-/// to its person, if it shall.
+/// A call that has passed the gate.
+struct JudgedCall {
+    reply: Reply,
+    /// The question that the agent shall put to its person, if it shall.
+    asked: Option<String>,
+    /// The mode that it was judged in.
+    mode: Mode,
+}
+
+/// Takes one call through the gate.
 async fn pass(
     session: &Session,
     event: &HookEvent,
     asking: &Asking,
     (name, args): (String, Value),
     registration: Registration,
-) -> Result<(Reply, Option<String>), String> {
+) -> Result<JudgedCall, String> {
     let registry = Arc::new(Registry::default());
     registry.register(registration).map_err(|err| err.to_string())?;
     let prompt = Arc::new(AgentPrompt::default());
@@ -294,21 +303,19 @@ async fn pass(
     let gate = session.gate(registry, approvers, Some(delegate), asking)?;
     let call = ToolCall::new(id(event), name, args).from(Origin::Hook);
     let reply = gate.pass(Incoming::Call(call)).await;
-    session.keep_taint(&gate)?;
     let asked = prompt.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-    Ok((reply, asked))
+    Ok(JudgedCall { reply, asked, mode: gate.run().mode_in_force() })
 }
 
 fn verdict(
     session: &Session,
     event: &HookEvent,
-    reply: &Reply,
-    asked: Option<String>,
+    JudgedCall { reply, asked, .. }: JudgedCall,
 ) -> Result<HookVerdict, String> {
-    if let Some(denied) = denied(reply) {
+    if let Some(denied) = denied(&reply) {
         return Ok(denied);
     }
-    keep(session, event, reply, &event.input, false)?;
+    keep(session, event, &reply, &event.input, false)?;
     Ok(match asked {
         Some(why) => HookVerdict::Ask(why),
         None => HookVerdict::Allow { context: None },

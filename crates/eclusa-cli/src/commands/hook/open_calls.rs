@@ -17,7 +17,7 @@ use crate::{paths::Paths, tickets::remove};
 
 /// The file that says that a session is closed.
 const CLOSED: &str = "closed";
-/// The file that says what brought text from outside into a session.
+/// The file in which an older program kept what brought text from outside into a session.
 const TAINT: &str = "taint";
 
 /// A call that was allowed, and has not come back.
@@ -126,10 +126,14 @@ impl OpenCalls {
         all
     }
 
-    /// What was there before the edits of this event's call; nothing for a call without edits.
-    pub(super) fn pre_images(&self) -> Vec<PreImages> {
-        let text = fs::read(self.directory.join(self.pre_images_name())).unwrap_or_default();
-        serde_json::from_slice(&text).unwrap_or_default()
+    /// What was there before the edits of this event's call; nothing for a call without edits. The
+    /// error says why nobody can tell: that there is nothing to undo is another matter.
+    pub(super) fn pre_images(&self) -> io::Result<Vec<PreImages>> {
+        let text = match fs::read(self.directory.join(self.pre_images_name())) {
+            Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            text => text?,
+        };
+        serde_json::from_slice(&text).map_err(io::Error::other)
     }
 
     pub(super) fn keep_pre_images(&self, all: &[PreImages]) -> io::Result<()> {
@@ -147,15 +151,14 @@ impl OpenCalls {
         format!("{}.before", self.key.file(&self.input))
     }
 
-    /// What brought text from outside into the session.
-    pub(super) fn taint(&self) -> Option<String> {
-        fs::read_to_string(self.directory.join(TAINT)).ok()
-    }
-
-    pub(super) fn set_taint(&self, how: &str) -> io::Result<()> {
-        match self.directory.join(TAINT).exists() {
-            true => Ok(()),
-            false => self.write(TAINT, how.as_bytes()),
+    /// What brought text from outside into the session, as an older program kept it: it may have run
+    /// before this one, in the same session.
+    pub(super) fn old_taint(&self) -> Option<String> {
+        match fs::read_to_string(self.directory.join(TAINT)) {
+            Ok(how) => Some(how),
+            Err(err) if err.kind() == io::ErrorKind::NotFound => None,
+            // What cannot be read may say that something did.
+            Err(_) => Some("came in before, in a way that cannot be read any more".to_owned()),
         }
     }
 

@@ -1,9 +1,10 @@
 //! What was there before an agent's edit, kept until the edit is made: then it can be undone.
 
-use std::{io, path::PathBuf};
+use std::{io, path::PathBuf, sync::Arc};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use eclusa::{Change, Changes, Delegate, DelegateError, FileNode, Files, Node};
+use eclusa_store::Store;
 use serde::{Deserialize, Serialize};
 
 use super::{open_calls::OpenCalls, session::Session};
@@ -49,7 +50,7 @@ impl DelegatedEdits {
     }
 
     fn keep(&self, call: u64, changes: &Changes) -> io::Result<()> {
-        let mut kept = self.calls.pre_images();
+        let mut kept = self.calls.pre_images()?;
         let mut new = PreImages::take(&self.files, self.max_size, call, changes)?;
         // The first call that touches a path knows what was there before them all.
         new.nodes.retain(|it| !kept.iter().flat_map(|it| &it.nodes).any(|had| had.path == it.path));
@@ -111,20 +112,25 @@ impl Delegate for DelegatedEdits {
 pub(super) fn adopt(session: &Session) -> Result<Vec<u64>, String> {
     let kept = session.calls.pre_images();
     session.calls.forget_pre_images();
-    adopt_all(&session.ctx, &session.files, kept)
+    let kept = kept.map_err(|err| {
+        format!("what was there before cannot be read, so that nothing of it can be undone: {err}")
+    })?;
+    adopt_all(&session.ctx, &session.store, &session.files, kept)
 }
 
 /// Makes what somebody else has changed into changes of the calls that allowed it, which can be
 /// undone. Gives the calls; an error says why something cannot be undone.
 pub(in crate::commands) fn adopt_all(
     ctx: &AppContext,
+    store: &Store,
     files: &Files,
     kept: Vec<PreImages>,
 ) -> Result<Vec<u64>, String> {
     if kept.is_empty() {
         return Ok(Vec::new());
     }
-    let workspace = ctx.workspace().map_err(|failure| failure.lines().join("; "))?;
+    let workspace = ctx.workspace_to_change(Arc::new(store.clone()));
+    let workspace = workspace.map_err(|failure| failure.lines().join("; "))?;
     let mut adopted = Vec::new();
     for PreImages { call, nodes } in kept {
         let changes = nodes.into_iter().map(|it| change(files, it));

@@ -6,14 +6,14 @@ use std::{
     sync::Arc,
 };
 
-use eclusa::{Approver, Delegate, Files, Gate, ModeRule, Registry, Run, approve::Said};
+use eclusa::{Approver, Delegate, Files, Gate, Registry, Run, approve::Said};
 use eclusa_agents::{Agent, HookEvent};
 use eclusa_config::AgentShell;
 use eclusa_store::Store;
 use futures::future::BoxFuture;
 
 use super::{Asking, open_calls::OpenCalls};
-use crate::{args::Global, context::AppContext, paths::Paths, rule_uses::RuleUses};
+use crate::{args::Global, context::AppContext, gates::GateParts, paths::Paths, surface::Surface};
 
 /// A session, as far as one hook of it knows.
 pub(super) struct Session {
@@ -73,26 +73,26 @@ impl Session {
         asking: &Asking,
     ) -> Result<Gate, String> {
         let said = |failure: crate::failure::Failure| failure.lines().join("; ");
-        let mut setup =
-            self.ctx.bare_setup(registry, Arc::new(self.store.clone())).map_err(said)?;
-        self.ctx.set_queue(&mut setup, &self.store);
-        setup.spool = Some(Arc::new(self.store.clone()));
-        let queue = self.ctx.asked_queue(&self.store);
-        setup.approval_queue = Some(Arc::new(Queue { queue, asking: asking.clone() }));
-        setup.approvers = approvers;
-        setup.tally = Arc::new(RuleUses(self.ctx.paths.uses()));
-        setup.reviewers = self.ctx.reviewers().map_err(said)?;
-        setup.delegate = delegate;
+        let asking = asking.clone();
         let run = Run {
             conversation: self.conversation.as_str().into(),
             client: Some(self.client.as_str().into()),
             dry_run: false,
             ..self.ctx.run()
         };
-        let mode = ModeRule::mode_of(&setup.modes, &run);
-        let gate = Gate::new(setup).for_run(Run { mode, ..run });
-        if let Some(how) = self.calls.taint() {
-            gate.bring_from_outside(&how);
+        let parts = GateParts {
+            registry: Some(registry),
+            people: approvers,
+            delegate,
+            before_queue: Some(Box::new(move |queue| Arc::new(Queue { queue, asking }))),
+            run: Some(run),
+            ..GateParts::new(&self.store)
+        };
+        let gate = self.ctx.gate(Surface::Hook, parts).map_err(said)?;
+        // An older program kept it in a file of its own.
+        if let Some(how) = self.calls.old_taint() {
+            let marked = gate.bring_from_outside(&how);
+            marked.map_err(|err| format!("that text from outside came in is lost: {err}"))?;
         }
         Ok(gate)
     }
@@ -105,14 +105,6 @@ impl Session {
     /// True when shell commands run as the agent runs them, and not in our sandbox.
     pub(super) fn plain_shell(&self, agent: Agent) -> bool {
         self.ctx.config.agents.shell_of(agent.name()) == AgentShell::Plain
-    }
-
-    /// Keeps for the next process of this session that text from outside came in.
-    pub(super) fn keep_taint(&self, gate: &Gate) -> Result<(), String> {
-        match gate.taint() {
-            Some(how) => self.calls.set_taint(&how).map_err(|err| err.to_string()),
-            None => Ok(()),
-        }
     }
 
     /// A path as a tool of ours names it. Relative ones start where the agent stands.

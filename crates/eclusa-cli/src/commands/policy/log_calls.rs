@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use eclusa::{Gate, Mode, Run, ToolCall, workspace::digest};
+use eclusa::{Gate, Mode, ToolCall, workspace::digest};
 use eclusa_store::Store;
 use serde_json::Value;
 
@@ -37,8 +37,10 @@ impl LoggedCall {
 
     /// What a gate makes of it, in the mode of that time.
     pub(super) fn again(&self, gate: &Gate) -> &'static str {
-        let mode = self.mode.unwrap_or(gate.run().mode);
-        let gate = gate.for_run(Run { mode, ..gate.run().clone() });
+        let gate = match self.mode {
+            Some(mode) => gate.in_mode(mode),
+            None => gate.clone(),
+        };
         match gate.check(self.call()) {
             Ok((_, verdict)) => verdict.decision.as_str(),
             Err(_) => "deny",

@@ -1,6 +1,10 @@
 //! How much changes: in one call, and in a conversation.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::{Arc, LazyLock},
+};
 
 use super::{Budget, EffectLimits, Effects, deletes, layers::Layers};
 use crate::{
@@ -16,9 +20,34 @@ pub struct ChangeTotals {
     deleted: u64,
     lines: u64,
     bytes: u64,
+    /// Nobody can tell what there was besides: all of it may be used up.
+    unknown: bool,
 }
 
 impl ChangeTotals {
+    /// Nothing was changed.
+    pub(crate) fn nothing() -> Arc<ChangeTotals> {
+        static NOTHING: LazyLock<Arc<ChangeTotals>> = LazyLock::new(Arc::default);
+        NOTHING.clone()
+    }
+
+    /// What was changed cannot be told.
+    pub(crate) fn unknown() -> Arc<ChangeTotals> {
+        Arc::new(ChangeTotals { unknown: true, ..ChangeTotals::default() })
+    }
+
+    /// The files that were changed, and how many deletions, lines and bytes there were.
+    pub(crate) fn parts(&self) -> (impl Iterator<Item = &Path>, [u64; 3]) {
+        (self.files.iter(), [self.deleted, self.lines, self.bytes])
+    }
+
+    /// What [`parts`](ChangeTotals::parts) gave.
+    pub(crate) fn from_parts(files: &[PathBuf], [deleted, lines, bytes]: [u64; 3]) -> ChangeTotals {
+        let mut totals = ChangeTotals { deleted, lines, bytes, ..ChangeTotals::default() };
+        totals.files.add(files.iter().map(PathBuf::as_path));
+        totals
+    }
+
     /// Adds changes that became real, and how many lines of them came and went.
     pub fn add(&mut self, changes: &Changes, lines: u64) {
         self.files.add(counted(changes));
@@ -74,12 +103,13 @@ pub(super) fn budget(budget: &Budget, effects: &Effects<'_>, because: &mut Vec<R
     let spent = &effects.moment.spent;
     let mut all = (**spent).clone();
     all.add(effects.changes, effects.lines.unwrap_or_default());
-    let lines = effects.lines.map(|_| all.lines);
+    let known = |count: u64| (!all.unknown).then_some(count);
+    let lines = effects.lines.and_then(|_| known(all.lines));
     let counts = [
-        (budget.deleted, "effects.budget.deleted", "deletions", Some(all.deleted)),
-        (budget.files, "effects.budget.files", "files", Some(all.files.len() as u64)),
+        (budget.deleted, "effects.budget.deleted", "deletions", known(all.deleted)),
+        (budget.files, "effects.budget.files", "files", known(all.files.len() as u64)),
         (budget.lines, "effects.budget.lines", "lines", lines),
-        (budget.bytes, "effects.budget.bytes", "bytes", Some(all.bytes)),
+        (budget.bytes, "effects.budget.bytes", "bytes", known(all.bytes)),
     ];
     for (most, origin, unit, count) in counts {
         let Some(most) = most else { continue };

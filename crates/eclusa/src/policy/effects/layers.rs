@@ -33,8 +33,13 @@ impl Layers {
         }
     }
 
-    fn sorted(&self) -> BTreeSet<&PathBuf> {
-        self.0.iter().flat_map(|it| it.iter()).collect()
+    /// All of them, in no order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Path> {
+        self.0.iter().flat_map(|it| it.iter()).map(PathBuf::as_path)
+    }
+
+    fn sorted(&self) -> BTreeSet<&Path> {
+        self.iter().collect()
     }
 }
 

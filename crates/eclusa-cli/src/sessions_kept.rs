@@ -1,0 +1,46 @@
+//! Which sessions are kept in the store, and which last as long as this process.
+
+use eclusa::session::{MemorySessions, SessionError, SessionRecord, SessionState};
+use eclusa_store::Store;
+
+/// What commands that a person types are recorded under. Each is a process of its own and a session
+/// of its own: what one of them read or changed says nothing of the next.
+pub(crate) const COMMAND_LINE: &str = "command-line";
+
+/// The sessions of a program: those of agents and models in its store, where the next process of
+/// the same session finds them; that of the command line in memory.
+pub(crate) struct KeptSessions {
+    store: Store,
+    here: MemorySessions,
+}
+
+impl KeptSessions {
+    pub(crate) fn new(store: Store) -> KeptSessions {
+        KeptSessions { store, here: MemorySessions::default() }
+    }
+
+    fn keeper(&self, session: &str) -> &dyn SessionState {
+        match session {
+            COMMAND_LINE => &self.here,
+            _ => &self.store,
+        }
+    }
+}
+
+impl SessionState for KeptSessions {
+    fn load(&self, session: &str) -> Result<SessionRecord, SessionError> {
+        self.keeper(session).load(session)
+    }
+
+    fn update(
+        &self,
+        session: &str,
+        change: &mut dyn FnMut(&mut SessionRecord),
+    ) -> Result<(), SessionError> {
+        self.keeper(session).update(session, change)
+    }
+
+    fn forget(&self, session: &str) -> Result<(), SessionError> {
+        self.keeper(session).forget(session)
+    }
+}

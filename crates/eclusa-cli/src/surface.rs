@@ -1,0 +1,120 @@
+//! The ways into the gate of this program, what a person can configure and expects to hold there,
+//! and what does not, with the reason. [`AppContext::gate`](crate::context::AppContext) reads it, and
+//! so do the tests and the page about configuration. This file knows no other of the program.
+
+/// An enum whose variants and their words are one list: none can be left out of `ALL`.
+macro_rules! listed {
+    ($(#[$doc:meta])* $name:ident { $($(#[$each:meta])* $variant:ident = $word:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub(crate) enum $name {
+            $($(#[$each])* $variant,)+
+        }
+
+        impl $name {
+            /// All of them.
+            #[allow(dead_code, reason = "tests and pages go through all of them")]
+            pub(crate) const ALL: &[$name] = &[$($name::$variant),+];
+
+            /// What people call it.
+            #[allow(dead_code, reason = "tests and pages name them")]
+            pub(crate) const fn name(self) -> &'static str {
+                match self {
+                    $($name::$variant => $word,)+
+                }
+            }
+        }
+    };
+}
+
+listed! {
+    /// A way into the gate.
+    Surface {
+        /// One call that a person or a script makes.
+        Run = "run",
+        /// The calls in a model's answer.
+        Feed = "feed",
+        /// A command that a person typed.
+        Exec = "exec",
+        /// A command that another agent's hook allowed.
+        Ticket = "exec --ticket",
+        /// Another agent's call, before and after it makes it.
+        Hook = "hook",
+        /// An agent's call on its way to an editor.
+        Acp = "acp",
+        /// A call of a client that speaks MCP; the tools of `guard` are served so.
+        Mcp = "mcp",
+        /// The calls of one turn with a model.
+        Ask = "ask",
+        /// The calls of a conversation with a model.
+        Chat = "chat",
+        /// What was changed, taken back or brought back.
+        Undo = "undo and redo",
+        /// Calls that waited for an approval, made again.
+        Resume = "resume",
+        /// What the rules say of a call; nothing is run.
+        Check = "check",
+    }
+}
+
+listed! {
+    /// Something that a person can configure and expects to hold.
+    Setting {
+        Modes = "`[[modes]]`",
+        CountedRules = "rules with `times`",
+        Allowances = "allowances",
+        Queue = "the approval queue",
+        AlwaysRules = "answers for always",
+        Taint = "text from outside",
+        Budget = "`[effects.budget]`",
+        UndoKeep = "`undo.keep`",
+        Reviewers = "`[[reviewers]]`",
+        Redaction = "`[redact]`",
+        Limits = "`[limits]`",
+        Trust = "trust in the project's file",
+        DenyByEffect = "rules over effects",
+    }
+}
+
+impl Surface {
+    /// Why a setting does not hold here, for people to read; `None`: it holds.
+    pub(crate) const fn lacks(self, setting: Setting) -> Option<&'static str> {
+        use Setting::{
+            Allowances, AlwaysRules, Budget, CountedRules, DenyByEffect, Limits, Modes, Queue,
+            Redaction, Reviewers, Taint, Trust, UndoKeep,
+        };
+        match (self, setting) {
+            (Surface::Run | Surface::Exec | Surface::Undo | Surface::Resume, Taint) => {
+                Some("each command that a person types is a session of its own")
+            }
+            (Surface::Undo, Budget | DenyByEffect) => {
+                Some("an undo restores what was there before")
+            }
+            (Surface::Undo, Allowances | Queue | AlwaysRules) => {
+                Some("whoever typed the command has said yes, and nobody else is asked")
+            }
+            (Surface::Hook | Surface::Acp, AlwaysRules) => {
+                Some("the agent's own prompt asks for this one call")
+            }
+            (Surface::Ticket, AlwaysRules) => {
+                Some("nobody is at the command; the agent's own prompt asked for this one call")
+            }
+            (Surface::Resume, AlwaysRules) => {
+                Some("it asks nobody: a call that still waits goes back to the queue")
+            }
+            (Surface::Acp, Redaction) => {
+                Some("the editor hands files and outputs to the agent itself")
+            }
+            (Surface::Hook | Surface::Acp, Limits) => {
+                Some("the agent runs the call itself, with its own limits")
+            }
+            (
+                Surface::Check,
+                Allowances | Queue | AlwaysRules | Taint | Budget | UndoKeep | Reviewers
+                | Redaction | Limits | DenyByEffect,
+            ) => Some("it says what the rules decide; nothing is run and nobody is asked"),
+            (_, Modes | CountedRules | Allowances | Queue | AlwaysRules | Taint | Budget)
+            | (_, UndoKeep | Reviewers | Redaction | Limits | Trust | DenyByEffect) => None,
+        }
+    }
+}
