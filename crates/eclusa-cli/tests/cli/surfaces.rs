@@ -24,11 +24,16 @@ mod served;
 mod shown;
 mod typed;
 
-use cell::{Case, Cell};
+/// The program's own list of surfaces and settings, and of what does not hold where.
+#[path = "../../src/surface.rs"]
+mod surface;
 
-/// Where calls come in.
+use cell::Case;
+use surface::{Setting, Surface};
+
+/// A way in that is played. `guard` serves its tools as `mcp` does, and is played by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Surface {
+pub(crate) enum Door {
     Run,
     Feed,
     Exec,
@@ -41,173 +46,80 @@ pub(crate) enum Surface {
     Chat,
     Undo,
     Resume,
+    Check,
 }
 
-/// What a person sets, and expects to hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Setting {
-    Modes,
-    CountedRules,
-    Allowances,
-    Queue,
-    AlwaysRules,
-    Taint,
-    Budget,
-    UndoKeep,
-    Reviewers,
-    Redaction,
-    Limits,
-    Trust,
-    Effects,
-}
-
-impl Surface {
-    const ALL: [Surface; 12] = [
-        Surface::Run,
-        Surface::Feed,
-        Surface::Exec,
-        Surface::Ticket,
-        Surface::Hook,
-        Surface::Acp,
-        Surface::Mcp,
-        Surface::Guard,
-        Surface::Ask,
-        Surface::Chat,
-        Surface::Undo,
-        Surface::Resume,
-    ];
-
-    /// What it is called in the docs. It says which cells there are: a new surface is noticed here.
-    fn title(self) -> &'static str {
-        match self {
-            Surface::Run => "run",
-            Surface::Feed => "feed",
-            Surface::Exec => "exec",
-            Surface::Ticket => "an agent's commands",
-            Surface::Hook => "an agent's tools",
-            Surface::Acp => "acp",
-            Surface::Mcp => "mcp",
-            Surface::Guard => "guard",
-            Surface::Ask => "ask",
-            Surface::Chat => "chat",
-            Surface::Undo => "undo, redo",
-            Surface::Resume => "resume",
-        }
-    }
-}
-
-impl Setting {
-    const ALL: [Setting; 13] = [
-        Setting::Modes,
-        Setting::CountedRules,
-        Setting::Allowances,
-        Setting::Queue,
-        Setting::AlwaysRules,
-        Setting::Taint,
-        Setting::Budget,
-        Setting::UndoKeep,
-        Setting::Reviewers,
-        Setting::Redaction,
-        Setting::Limits,
-        Setting::Trust,
-        Setting::Effects,
-    ];
-
-    /// What it is called in the docs.
-    fn title(self) -> &'static str {
-        match self {
-            Setting::Modes => "`[[modes]]`",
-            Setting::CountedRules => "rules with `times`",
-            Setting::Allowances => "`eclusa allow`",
-            Setting::Queue => "`on_no_approver = \"queue\"`",
-            Setting::AlwaysRules => "answers `always`",
-            Setting::Taint => "text from outside",
-            Setting::Budget => "`[effects.budget]`",
-            Setting::UndoKeep => "`undo.keep`",
-            Setting::Reviewers => "`[[reviewers]]`",
-            Setting::Redaction => "`[[redact.rules]]`",
-            Setting::Limits => "`limits.output`",
-            Setting::Trust => "`eclusa config trust`",
-            Setting::Effects => "`effects.max_…`",
+impl Door {
+    /// The doors of a surface of the program: a new one does not compile until it is played.
+    fn of(surface: Surface) -> &'static [Door] {
+        match surface {
+            Surface::Run => &[Door::Run],
+            Surface::Feed => &[Door::Feed],
+            Surface::Exec => &[Door::Exec],
+            Surface::Ticket => &[Door::Ticket],
+            Surface::Hook => &[Door::Hook],
+            Surface::Acp => &[Door::Acp],
+            Surface::Mcp => &[Door::Mcp, Door::Guard],
+            Surface::Ask => &[Door::Ask],
+            Surface::Chat => &[Door::Chat],
+            Surface::Undo => &[Door::Undo],
+            Surface::Resume => &[Door::Resume],
+            Surface::Check => &[Door::Check],
         }
     }
 
-    /// The cell of this setting at a surface.
-    fn at(self, surface: Surface) -> Cell {
-        match self {
-            Setting::Modes => judged::modes(surface),
-            Setting::CountedRules => judged::counted(surface),
-            Setting::Allowances => judged::allowances(surface),
-            Setting::Queue => judged::queue(surface),
-            Setting::AlwaysRules => judged::always(surface),
-            Setting::Taint => lasting::taint(surface),
-            Setting::Budget => lasting::budget(surface),
-            Setting::UndoKeep => lasting::undo_keep(surface),
-            Setting::Reviewers => shown::reviewers(surface),
-            Setting::Redaction => shown::redaction(surface),
-            Setting::Limits => shown::limits(surface),
-            Setting::Trust => judged::trust(surface),
-            Setting::Effects => judged::effects(surface),
-        }
+    /// Those that run shell text and nothing else.
+    fn runs_commands(self) -> bool {
+        matches!(self, Door::Exec | Door::Ticket)
+    }
+}
+
+/// How a setting is played at a door; `None`: it does not apply there, for the reason that
+/// [`Surface::lacks`] gives. A new setting does not compile until it is played.
+fn case(setting: Setting, door: Door) -> Option<Case> {
+    match setting {
+        Setting::Modes => judged::modes(door),
+        Setting::CountedRules => judged::counted(door),
+        Setting::Allowances => judged::allowances(door),
+        Setting::Queue => judged::queue(door),
+        Setting::AlwaysRules => judged::always(door),
+        Setting::Taint => lasting::taint(door),
+        Setting::Budget => lasting::budget(door),
+        Setting::UndoKeep => lasting::undo_keep(door),
+        Setting::Reviewers => shown::reviewers(door),
+        Setting::Redaction => shown::redaction(door),
+        Setting::Limits => shown::limits(door),
+        Setting::Trust => judged::trust(door),
+        Setting::DenyByEffect => judged::effects(door),
     }
 }
 
 /// Cells that are empty for a reason. There may be fewer, and never more.
-const EMPTY: usize = 22;
-
-/// Cells that do not hold yet, with the number of the proof that shows it.
-const NOT_YET: &[(Surface, Setting, u8)] = &[
-    (Surface::Run, Setting::Modes, 7),
-    (Surface::Feed, Setting::Modes, 7),
-    (Surface::Exec, Setting::Modes, 7),
-    (Surface::Ticket, Setting::Modes, 2),
-    (Surface::Acp, Setting::Modes, 1),
-    (Surface::Ask, Setting::Modes, 7),
-    (Surface::Chat, Setting::Modes, 7),
-    (Surface::Exec, Setting::CountedRules, 5),
-    (Surface::Exec, Setting::Allowances, 6),
-    (Surface::Ticket, Setting::Allowances, 6),
-    (Surface::Exec, Setting::Queue, 6),
-    (Surface::Hook, Setting::Budget, 4),
-    (Surface::Ticket, Setting::Budget, 4),
-    (Surface::Acp, Setting::Budget, 4),
-    (Surface::Run, Setting::UndoKeep, 8),
-    (Surface::Feed, Setting::UndoKeep, 8),
-    (Surface::Exec, Setting::UndoKeep, 8),
-    (Surface::Ticket, Setting::UndoKeep, 8),
-    (Surface::Hook, Setting::UndoKeep, 8),
-    (Surface::Acp, Setting::UndoKeep, 8),
-    (Surface::Mcp, Setting::UndoKeep, 8),
-    (Surface::Guard, Setting::UndoKeep, 8),
-    (Surface::Ask, Setting::UndoKeep, 8),
-    (Surface::Chat, Setting::UndoKeep, 8),
-    (Surface::Undo, Setting::UndoKeep, 8),
-    (Surface::Resume, Setting::UndoKeep, 8),
-];
+const EMPTY: usize = 25;
 
 fn all() -> Vec<(Surface, Setting)> {
-    let cells = Setting::ALL.into_iter();
-    cells.flat_map(|setting| Surface::ALL.map(|surface| (surface, setting))).collect()
+    let settings = Setting::ALL.iter();
+    settings.flat_map(|setting| Surface::ALL.iter().map(|it| (*it, *setting))).collect()
 }
 
-/// What is wrong with one cell.
-fn wrong(surface: Surface, setting: Setting) -> Option<String> {
-    let Cell::Holds(case) = setting.at(surface) else { return None };
-    let name = format!("{surface:?}/{setting:?}");
-    // To work on some of them: `ECLUSA_CELLS=Acp/`, `ECLUSA_CELLS=/Budget`.
-    if std::env::var("ECLUSA_CELLS").is_ok_and(|wanted| !name.contains(&wanted)) {
-        return None;
-    }
-    let played = catch_unwind(AssertUnwindSafe(|| case.wrong(surface)));
-    let wrong = played.unwrap_or_else(|_| Some("cannot be played".to_owned()));
-    let known = NOT_YET.iter().find(|it| (it.0, it.1) == (surface, setting));
-    match (wrong, known) {
-        (Some(why), None) => Some(format!("{name} {why}")),
-        (None, Some((_, _, proof))) => {
-            Some(format!("{name} holds: take it out of NOT_YET (proof {proof})"))
+/// What is wrong with the cells of a surface and a setting.
+fn wrong(surface: Surface, setting: Setting) -> Vec<String> {
+    let one = |door: &Door| {
+        let name = format!("{door:?}/{setting:?}");
+        // To work on some of them: `ECLUSA_CELLS=Acp/`, `ECLUSA_CELLS=/Budget`.
+        if std::env::var("ECLUSA_CELLS").is_ok_and(|wanted| !name.contains(&wanted)) {
+            return None;
         }
-        _ => None,
-    }
+        let why = match (case(setting, *door), surface.lacks(setting)) {
+            (Some(case), None) => catch_unwind(AssertUnwindSafe(|| case.wrong(*door)))
+                .unwrap_or_else(|_| Some("cannot be played".to_owned())),
+            (None, Some(_)) => None,
+            (None, None) => Some("is not played, and has no reason".to_owned()),
+            (Some(_), Some(reason)) => Some(format!("is played, and has a reason: {reason}")),
+        };
+        why.map(|why| format!("{name} {why}"))
+    };
+    Door::of(surface).iter().filter_map(one).collect()
 }
 
 #[test]
@@ -232,7 +144,6 @@ fn every_surface_holds_what_is_configured() {
 
 #[test]
 fn empty_cells_only_become_fewer() {
-    let is_empty = |it: &(Surface, Setting)| matches!(it.1.at(it.0), Cell::Lacks(_));
-    let empty = all().iter().filter(|it| is_empty(it)).count();
+    let empty = all().iter().filter(|it| it.0.lacks(it.1).is_some()).count();
     assert_eq!(empty, EMPTY, "where there are fewer, EMPTY is less from now on");
 }

@@ -74,11 +74,4 @@ impl Seen {
             Seen::Waits => "waits",
         }
     }
-
-    pub(crate) fn text(&self) -> &str {
-        match self {
-            Seen::Done(text) | Seen::Failed(text) | Seen::Asked(text) | Seen::Denied(text) => text,
-            Seen::Waits => "",
-        }
-    }
 }

@@ -2,17 +2,15 @@
 //! from `always`, trust, and bounds over effects.
 
 use super::{
-    Case, Cell, Surface,
-    acts::Act,
+    Case, Door,
+    acts::{Act, Seen},
     cell::{allow_write, one_write, two_writes},
+    typed,
 };
 use crate::{prompt::Person, world::World};
 
-const TYPED: &str = "whoever types the command has said yes to it";
-const ANSWERED: &str = "a person has said yes to this very call";
-
 /// A mode for some clients or conversations, where the global one is another.
-pub(crate) fn modes(surface: Surface) -> Cell {
+pub(crate) fn modes(door: Door) -> Option<Case> {
     let careful = |who: &str| Case {
         with: format!("[[modes]]\n{who}\nmode = \"confirm-all\"\n"),
         acts: vec![Act::Read("a.txt")],
@@ -25,108 +23,134 @@ pub(crate) fn modes(surface: Surface) -> Cell {
         expected: "done",
         ..Case::default()
     };
-    match surface {
-        Surface::Run | Surface::Feed => {
-            careful("conversation = [\"command-line\", \"feed\"]").into()
-        }
-        Surface::Exec => loose("conversation = \"command-line\"").into(),
-        Surface::Ticket => loose("client = \"claude-code*\"").into(),
-        Surface::Hook => careful("client = \"claude-code*\"").into(),
-        Surface::Acp | Surface::Mcp | Surface::Guard | Surface::Ask | Surface::Chat => {
-            careful("client = \"*\"").into()
-        }
-        Surface::Undo => Cell::Lacks(TYPED),
-        Surface::Resume => Cell::Lacks(ANSWERED),
-    }
+    Some(match door {
+        Door::Run | Door::Check => careful("conversation = \"command-line\""),
+        Door::Feed => careful("conversation = \"feed\""),
+        Door::Exec => loose("conversation = \"command-line\""),
+        Door::Ticket => loose("client = \"claude-code*\""),
+        Door::Hook => careful("client = \"claude-code*\""),
+        Door::Acp | Door::Mcp | Door::Guard | Door::Ask | Door::Chat => careful("client = \"*\""),
+        // A person has said yes to it already: that it was asked about is on record.
+        Door::Undo | Door::Resume => Case {
+            acts: one_write(door),
+            look: Some(recorded_mode),
+            expected: "done confirm-all",
+            ..careful("conversation = \"command-line\"")
+        },
+    })
+}
+
+fn recorded_mode(world: &World, seen: &[Seen]) -> String {
+    let records = world.records();
+    let mode = records.iter().rev().find_map(|it| it["mode"].as_str());
+    format!("{} {}", seen.first().map_or("nothing", Seen::word), mode.unwrap_or("no mode"))
 }
 
 /// A rule that is good for one call.
-pub(crate) fn counted(surface: Surface) -> Cell {
-    let rule = allow_write(surface);
+pub(crate) fn counted(door: Door) -> Option<Case> {
+    let rule = allow_write(door);
     let case = Case {
         with: format!("{rule}times = 1\n"),
         without: rule,
-        acts: two_writes(surface),
+        acts: two_writes(door),
         expected: "done asked",
         ..Case::default()
     };
-    match surface {
-        Surface::Undo => Cell::Lacks(TYPED),
-        Surface::Resume => Cell::Lacks(ANSWERED),
-        Surface::Run
-        | Surface::Feed
-        | Surface::Exec
-        | Surface::Ticket
-        | Surface::Hook
-        | Surface::Acp
-        | Surface::Mcp
-        | Surface::Guard
-        | Surface::Ask
-        | Surface::Chat => case.into(),
-    }
+    Some(match door {
+        Door::Check => {
+            Case { prepare: Some(used_once), acts: one_write(door), expected: "asked", ..case }
+        }
+        // Whoever types it is asked, and has said yes: what was decided is on record.
+        Door::Undo => {
+            let rule =
+                "[[rules]]\nid = \"few\"\ndecision = \"allow\"\ntool = [\"undo\", \"redo\"]\n";
+            Case {
+                with: format!("{rule}times = 1\n"),
+                without: rule.to_owned(),
+                look: Some(recorded_decisions),
+                expected: "allow ask",
+                ..case
+            }
+        }
+        Door::Resume => Case { unanswered: true, expected: "done waits", ..case },
+        _ => case,
+    })
+}
+
+/// Somebody has made a call that the rule lets pass.
+fn used_once(world: &World, _: Door, _: bool) {
+    let ran = world.eclusa(&["run", "write", r#"{"path": "used.txt", "content": "x\n"}"#]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+}
+
+/// What was decided about the undos and redos that were typed.
+fn recorded_decisions(world: &World, _: &[Seen]) -> String {
+    let records = world.records();
+    let typed = records.iter().filter(|it| it["tool"] == "undo" || it["tool"] == "redo");
+    let decided: Vec<&str> = typed.filter_map(|it| it["decision"].as_str()).collect();
+    decided.join(" ")
 }
 
 /// Questions that were answered beforehand.
-pub(crate) fn allowances(surface: Surface) -> Cell {
-    fn agreed(world: &World, surface: Surface, with: bool) {
-        let file = world.write("allowance.toml", &allow_write(surface));
+pub(crate) fn allowances(door: Door) -> Option<Case> {
+    fn agreed(world: &World, door: Door, with: bool) {
+        let file = world.write("allowance.toml", &allow_write(door));
         if with {
             let file = file.display().to_string();
             let ran = world.eclusa(&["allow", &file, "--times", "5", "--for", "1h"]);
             assert_eq!(ran.code, 0, "{ran:?}");
         }
     }
-    let case = Case {
-        acts: one_write(surface),
-        prepare: Some(agreed),
-        expected: "done",
-        ..Case::default()
-    };
-    match surface {
-        Surface::Undo => Cell::Lacks(TYPED),
-        Surface::Resume => Case { unanswered: true, ..case }.into(),
-        Surface::Run
-        | Surface::Feed
-        | Surface::Exec
-        | Surface::Ticket
-        | Surface::Hook
-        | Surface::Acp
-        | Surface::Mcp
-        | Surface::Guard
-        | Surface::Ask
-        | Surface::Chat => case.into(),
+    let case =
+        Case { acts: one_write(door), prepare: Some(agreed), expected: "done", ..Case::default() };
+    match door {
+        Door::Undo | Door::Check => None,
+        Door::Resume => Some(Case { unanswered: true, ..case }),
+        _ => Some(case),
     }
 }
 
 /// Questions that wait where somebody answers them, while nobody is at the surface.
-pub(crate) fn queue(surface: Surface) -> Cell {
+pub(crate) fn queue(door: Door) -> Option<Case> {
     let case = Case {
         with: "on_no_approver = \"queue\"\n".to_owned(),
-        acts: one_write(surface),
+        acts: one_write(door),
         // Somebody at another terminal says yes to whatever waits.
-        answering: true,
+        answers: Some(("yes", "yes")),
         expected: "done",
         ..Case::default()
     };
-    match surface {
-        Surface::Undo => Cell::Lacks(TYPED),
-        Surface::Resume => Cell::Lacks("its question waits in the queue already"),
-        Surface::Acp => Cell::Lacks("there is somebody to ask: the person at the editor"),
+    match door {
+        Door::Undo | Door::Check => None,
+        // There is somebody at the editor; this rule wants the answer of the queue, as it is.
+        Door::Acp => {
+            let rule = "[[rules]]\ndecision = \"ask\"\ntool = \"write\"\nwithin = \"9m\"\n";
+            let (with, without) = (rule.to_owned(), rule.to_owned());
+            Some(Case { with, without, answers: Some(("yes", "no")), ..case })
+        }
+        // It waits in the queue already, until somebody there says yes.
+        Door::Resume => Some(Case {
+            with: "mode = \"confirm-all\"\n".to_owned(),
+            without: "mode = \"confirm-all\"\n".to_owned(),
+            acts: vec![Act::Read("a.txt")],
+            prepare: Some(|world, _, with| {
+                if with {
+                    typed::say_yes(world, &[Act::Read("a.txt")]);
+                }
+            }),
+            unanswered: true,
+            answers: None,
+            ..case
+        }),
         // The model hears that it waits, and goes on; the call is made again or resumed.
-        Surface::Ask | Surface::Chat => Case { answering: false, expected: "waits", ..case }.into(),
-        Surface::Run
-        | Surface::Feed
-        | Surface::Exec
-        | Surface::Ticket
-        | Surface::Hook
-        | Surface::Mcp
-        | Surface::Guard => case.into(),
+        Door::Ask | Door::Chat => Some(Case { answers: None, expected: "waits", ..case }),
+        _ => Some(case),
     }
 }
 
 /// Rules that a person made by answering `always`.
-pub(crate) fn always(surface: Surface) -> Cell {
-    fn answered(world: &World, _: Surface, with: bool) {
+pub(crate) fn always(door: Door) -> Option<Case> {
+    fn answered(world: &World, _: Door, with: bool) {
         let before = r#"{"path": "new1.txt", "content": "before\n"}"#;
         let mut person = Person::runs(world, &["run", "write", before]);
         person.answers(if with { "a" } else { "y" });
@@ -138,84 +162,45 @@ pub(crate) fn always(surface: Surface) -> Cell {
     }
     let case = Case {
         prepare: Some(answered),
-        acts: one_write(surface),
+        acts: one_write(door),
         expected: "done",
         ..Case::default()
     };
-    match surface {
-        Surface::Undo => Cell::Lacks(TYPED),
-        Surface::Exec | Surface::Ticket => Cell::Lacks("`always` is not offered for shell text"),
-        Surface::Resume => Case { unanswered: true, ..case }.into(),
-        Surface::Run
-        | Surface::Feed
-        | Surface::Hook
-        | Surface::Acp
-        | Surface::Mcp
-        | Surface::Guard
-        | Surface::Ask
-        | Surface::Chat => case.into(),
+    match door {
+        Door::Undo | Door::Exec | Door::Ticket => None,
+        Door::Resume => Some(Case { unanswered: true, ..case }),
+        _ => Some(case),
     }
 }
 
 /// A project's file that loosens, and a person who trusts it.
-pub(crate) fn trust(surface: Surface) -> Cell {
-    fn trusted(world: &World, surface: Surface, with: bool) {
+pub(crate) fn trust(door: Door) -> Option<Case> {
+    fn trusted(world: &World, door: Door, with: bool) {
         let deny = "[[rules]]\ndecision = \"deny\"\ntool = \"undo\"\n";
-        let file = world.write("workspace/eclusa.toml", &(allow_write(surface) + deny));
+        world.write("workspace/eclusa.toml", &(allow_write(door) + deny));
         if with {
             let ran = world.eclusa(&["config", "trust"]);
-            assert_eq!(ran.code, 0, "{}: {ran:?}", file.display());
+            assert_eq!(ran.code, 0, "{ran:?}");
         }
     }
-    let case = Case {
-        prepare: Some(trusted),
-        acts: one_write(surface),
-        expected: "done",
-        ..Case::default()
-    };
-    match surface {
-        // With a file that nobody trusts an undo passes by the rules that are shipped.
-        Surface::Undo => Case { expected: "denied", ..case }.into(),
-        Surface::Run
-        | Surface::Feed
-        | Surface::Exec
-        | Surface::Ticket
-        | Surface::Hook
-        | Surface::Acp
-        | Surface::Mcp
-        | Surface::Guard
-        | Surface::Ask
-        | Surface::Chat
-        | Surface::Resume => case.into(),
-    }
+    // With a file that nobody trusts an undo passes by the rules that are shipped.
+    let expected = if door == Door::Undo { "denied" } else { "done" };
+    Some(Case { prepare: Some(trusted), acts: one_write(door), expected, ..Case::default() })
 }
 
 /// A bound over what calls change, whatever the rules allow.
-pub(crate) fn effects(surface: Surface) -> Cell {
-    let rule = allow_write(surface);
-    let lines = Case {
-        with: format!("[effects]\nmax_lines = 2\n{rule}"),
-        without: rule.clone(),
-        acts: vec![Act::Write("b.txt", "1\n2\n3\n4\n5\n".to_owned())],
+pub(crate) fn effects(door: Door) -> Option<Case> {
+    let rule = allow_write(door);
+    let (bound, act) = match door {
+        Door::Undo | Door::Check => return None,
+        _ if door.runs_commands() => ("max_files = 1", Act::Bash("touch b.txt c.txt")),
+        _ => ("max_lines = 2", Act::Write("b.txt", "1\n2\n3\n4\n5\n".to_owned())),
+    };
+    Some(Case {
+        with: format!("[effects]\n{bound}\n{rule}"),
+        without: rule,
+        acts: vec![act],
         expected: "denied",
         ..Case::default()
-    };
-    match surface {
-        Surface::Exec | Surface::Ticket => Case {
-            with: format!("[effects]\nmax_files = 1\n{rule}"),
-            acts: vec![Act::Bash("touch b.txt c.txt")],
-            ..lines
-        }
-        .into(),
-        Surface::Undo => Cell::Lacks("an undo restores what was there before"),
-        Surface::Run
-        | Surface::Feed
-        | Surface::Hook
-        | Surface::Acp
-        | Surface::Mcp
-        | Surface::Guard
-        | Surface::Ask
-        | Surface::Chat
-        | Surface::Resume => lines.into(),
-    }
+    })
 }

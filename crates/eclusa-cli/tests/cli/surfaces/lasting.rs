@@ -1,16 +1,14 @@
 //! Settings over what lasts from one call to the next: taint, budgets, and what is kept for undo.
 
 use super::{
-    Case, Cell, Surface,
-    acts::Act,
+    Case, Door,
+    acts::{Act, Seen},
     cell::{allow_write, two_writes},
 };
 use crate::world::World;
 
-const EACH_ALONE: &str = "each call is a process and a conversation of its own";
-
 /// Text from outside: what could carry data out is asked about from then on.
-pub(crate) fn taint(surface: Surface) -> Cell {
+pub(crate) fn taint(door: Door) -> Option<Case> {
     let rule = |more: &str| {
         format!(
             "[[rules]]\ndecision = \"allow\"\ntool = \"web_fetch\"\ndomain = \"192.0.2.8\"\n{more}"
@@ -30,50 +28,37 @@ pub(crate) fn taint(surface: Surface) -> Cell {
         expected: "failed asked",
         ..Case::default()
     };
-    match surface {
-        Surface::Run | Surface::Exec => Cell::Lacks(EACH_ALONE),
-        Surface::Hook | Surface::Acp => Case { expected: "done asked", ..case }.into(),
-        Surface::Ticket => Case {
+    match door {
+        Door::Run | Door::Exec | Door::Undo | Door::Resume | Door::Check => None,
+        Door::Hook | Door::Acp => Some(Case { expected: "done asked", ..case }),
+        Door::Ticket => Some(Case {
             with: rule("") + &curl(""),
             without: rule("tainted = true\n") + &curl("tainted = true\n"),
             acts: vec![fetch(), Act::Bash("curl -sS http://192.0.2.8/")],
             expected: "done asked",
             ..case
-        }
-        .into(),
-        Surface::Undo => Cell::Lacks("an undo carries nothing out"),
-        Surface::Resume => Cell::Lacks("a person has said yes to this very call"),
-        Surface::Feed | Surface::Mcp | Surface::Guard | Surface::Ask | Surface::Chat => case.into(),
+        }),
+        _ => Some(case),
     }
 }
 
 /// How much may change before a person is asked again.
-pub(crate) fn budget(surface: Surface) -> Cell {
-    let rule = allow_write(surface);
+pub(crate) fn budget(door: Door) -> Option<Case> {
+    let rule = allow_write(door);
     let case = Case {
         with: format!("[effects.budget]\nfiles = 1\n{rule}"),
         without: rule,
-        acts: two_writes(surface),
+        acts: two_writes(door),
         expected: "done asked",
         ..Case::default()
     };
-    match surface {
-        Surface::Run | Surface::Exec => Cell::Lacks(EACH_ALONE),
-        Surface::Undo => Cell::Lacks("an undo restores what was there before"),
-        Surface::Resume => Cell::Lacks("a person has said yes to this very call"),
-        Surface::Feed
-        | Surface::Ticket
-        | Surface::Hook
-        | Surface::Acp
-        | Surface::Mcp
-        | Surface::Guard
-        | Surface::Ask
-        | Surface::Chat => case.into(),
+    match door {
+        Door::Run | Door::Exec | Door::Undo | Door::Resume | Door::Check => None,
+        _ => Some(case),
     }
 }
 
-/// What is kept of this many changes of this size is more than the bound.
-const CHANGES: usize = 6;
+/// What is kept of six changes of this size is more than the bound.
 const SIZE: usize = 60_000;
 const BOUND: u64 = 150_000;
 
@@ -104,10 +89,10 @@ fn kept(world: &World) -> u64 {
 }
 
 /// What is kept of what changes replaced.
-pub(crate) fn undo_keep(surface: Surface) -> Cell {
+pub(crate) fn undo_keep(door: Door) -> Option<Case> {
     fn sources(world: &World) {
         world.write("workspace/b.txt", &noise(100));
-        for at in 0..CHANGES {
+        for at in 0..6 {
             world.write(&format!("workspace/source{at}"), &noise(at));
         }
     }
@@ -119,28 +104,29 @@ pub(crate) fn undo_keep(surface: Surface) -> Cell {
         "cp source4 b.txt",
         "cp source5 b.txt",
     ];
-    let acts = match surface {
-        Surface::Exec | Surface::Ticket => copies.map(Act::Bash).into(),
-        _ => (0..CHANGES).map(|at| Act::Write("b.txt", noise(at))).collect(),
-    };
-    let rules = match surface {
-        Surface::Exec | Surface::Ticket => {
-            "[[rules]]\ndecision = \"allow\"\ncommand = \"cp *\"\n".to_owned()
+    let (rules, acts) = match door {
+        _ if door.runs_commands() => (
+            "[[rules]]\ndecision = \"allow\"\ncommand = \"cp *\"\n".to_owned(),
+            copies.map(Act::Bash).into(),
+        ),
+        _ => {
+            let write = |at: usize| Act::Write("b.txt", noise(at));
+            (allow_write(door), (0..copies.len()).map(write).collect())
         }
-        _ => allow_write(surface),
     };
-    Case {
+    let case = Case {
         with: format!("[undo]\nkeep = \"100KB\"\nrecent = 1\n{rules}"),
         without: rules,
         files: Some(sources),
         acts,
-        look: Some(|world, seen| {
-            let done = seen.iter().all(|it| it.word() == "done");
-            let kept = if kept(world) <= BOUND { "little" } else { "much" };
-            if done { kept.to_owned() } else { format!("not done: {seen:?}") }
+        // What was dropped can no longer be undone; the first could.
+        look: Some(|world, seen| match seen {
+            [Seen::Done(_), ..] if kept(world) <= BOUND => "little".to_owned(),
+            [Seen::Done(_), ..] => "much".to_owned(),
+            _ => format!("not done: {seen:?}"),
         }),
         expected: "little",
         ..Case::default()
-    }
-    .into()
+    };
+    (door != Door::Check).then_some(case)
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Cell, Setting, Surface};
+use super::{Setting, Surface};
 
 const BEGIN: &str = "<!-- made from the tests: what holds where -->\n";
 const END: &str = "<!-- until here -->\n";
@@ -10,9 +10,9 @@ const END: &str = "<!-- until here -->\n";
 /// The table, and below it the reasons of empty cells.
 fn page() -> String {
     let mut reasons: Vec<&str> = Vec::new();
-    let mut cell = |surface, setting: Setting| match setting.at(surface) {
-        Cell::Holds(_) => "yes".to_owned(),
-        Cell::Lacks(reason) => {
+    let mut cell = |surface: Surface, setting| match surface.lacks(setting) {
+        None => "yes".to_owned(),
+        Some(reason) => {
             let at = reasons.iter().position(|it| *it == reason).unwrap_or_else(|| {
                 reasons.push(reason);
                 reasons.len() - 1
@@ -20,11 +20,11 @@ fn page() -> String {
             format!("({})", at + 1)
         }
     };
-    let heads: Vec<&str> = Surface::ALL.iter().map(|it| it.title()).collect();
+    let heads: Vec<&str> = Surface::ALL.iter().map(|it| it.name()).collect();
     let mut text = format!("| | {} |\n|---|{}\n", heads.join(" | "), "---|".repeat(heads.len()));
-    for setting in Setting::ALL {
+    for setting in Setting::ALL.iter().copied() {
         let row: Vec<String> = Surface::ALL.iter().map(|it| cell(*it, setting)).collect();
-        text.push_str(&format!("| {} | {} |\n", setting.title(), row.join(" | ")));
+        text.push_str(&format!("| {} | {} |\n", setting.name(), row.join(" | ")));
     }
     text.push('\n');
     for (at, reason) in reasons.iter().enumerate() {

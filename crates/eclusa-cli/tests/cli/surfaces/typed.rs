@@ -27,6 +27,21 @@ pub(crate) fn run(world: &World, acts: &[Act]) -> Vec<Seen> {
     acts.iter().map(one).collect()
 }
 
+/// What the rules would decide; nothing is done.
+pub(crate) fn check(world: &World, acts: &[Act]) -> Vec<Seen> {
+    let one = |act: &Act| {
+        let (tool, args) = act.call();
+        let ran = world.eclusa(&["--json", "check", tool, &args.to_string()]);
+        let told = serde_json::from_str::<Value>(&ran.out).unwrap_or_default();
+        match text(&told, "decision") {
+            "allow" => Seen::Done(String::new()),
+            "stage" | "ask" => Seen::Asked(ran.out),
+            _ => Seen::Denied(format!("{}{}", ran.out, ran.err)),
+        }
+    };
+    acts.iter().map(one).collect()
+}
+
 /// All of them are one answer of a model.
 pub(crate) fn feed(world: &World, acts: &[Act]) -> Vec<Seen> {
     let block = |act: &Act| {
