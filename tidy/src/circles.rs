@@ -29,6 +29,8 @@ const KNOWN: [(&str, &[&str]); 1] = [
             "registry",
             "repository",
             "review",
+            // It keeps what rules count of changes (`ChangeTotals`), and the gate keeps it.
+            "session",
             "tool",
         ],
     ),
