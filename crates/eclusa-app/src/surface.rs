@@ -97,7 +97,8 @@ impl Surface {
             Redaction, Reviewers, Taint, Trust, UndoKeep,
         };
         match (self, setting) {
-            (Surface::Run | Surface::Exec | Surface::Undo | Surface::Resume, Taint) => {
+            (Surface::Run | Surface::Exec | Surface::Undo | Surface::Resume, Taint)
+            | (Surface::Run | Surface::Exec | Surface::Resume, Budget) => {
                 Some("each command that a person types is a session of its own")
             }
             (Surface::Undo, Budget | DenyByEffect) => {
@@ -106,25 +107,16 @@ impl Surface {
             (Surface::Undo, Allowances | Queue | AlwaysRules) => {
                 Some("whoever typed the command has said yes, and nobody else is asked")
             }
-            (Surface::Hook | Surface::Acp, AlwaysRules) => {
-                Some("the agent's own prompt asks for this one call")
+            (Surface::Exec | Surface::Ticket, AlwaysRules) => {
+                Some("no question about shell text offers `always`")
             }
-            (Surface::Ticket, AlwaysRules) => {
-                Some("nobody is at the command; the agent's own prompt asked for this one call")
-            }
-            (Surface::Resume, AlwaysRules) => {
-                Some("it asks nobody: a call that still waits goes back to the queue")
-            }
-            (Surface::Acp, Redaction) => {
+            (Surface::Acp, Redaction | Limits) => {
                 Some("the editor hands files and outputs to the agent itself")
-            }
-            (Surface::Hook | Surface::Acp, Limits) => {
-                Some("the agent runs the call itself, with its own limits")
             }
             (
                 Surface::Check,
-                Allowances | Queue | AlwaysRules | Taint | Budget | UndoKeep | Reviewers
-                | Redaction | Limits | DenyByEffect,
+                Allowances | Queue | Taint | Budget | UndoKeep | Reviewers | Redaction | Limits
+                | DenyByEffect,
             ) => Some("it says what the rules decide; nothing is run and nobody is asked"),
             (_, Modes | CountedRules | Allowances | Queue | AlwaysRules | Taint | Budget)
             | (_, UndoKeep | Reviewers | Redaction | Limits | Trust | DenyByEffect) => None,

@@ -23,6 +23,7 @@ use tokio::sync::oneshot;
 use crate::{Options, StoreError, directory, error::InStore};
 use wal_checkpoint::WalCheckpointer;
 
+mod here;
 mod wal_checkpoint;
 
 /// Something to write.
@@ -146,21 +147,6 @@ impl Shared {
         }
     }
 
-    /// Does `work` right here, after whatever is being written.
-    pub(crate) fn write_here<T>(
-        &self,
-        work: impl FnOnce(&mut Transaction<'_>) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        let done = self.writer().transaction(work);
-        self.written.fetch_add(OVERHEAD, Ordering::AcqRel);
-        done
-    }
-
-    /// The connection that writes, if nobody writes with it now.
-    pub(crate) fn free_connection(&self) -> Option<MutexGuard<'_, Writer>> {
-        self.writer.try_lock().ok()
-    }
-
     fn writer(&self) -> MutexGuard<'_, Writer> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -242,10 +228,6 @@ impl Shared {
 }
 
 impl Writer {
-    pub(crate) fn connection(&self) -> &Connection {
-        &self.connection
-    }
-
     /// Writes all of these records or none, and tells everybody who waits.
     fn append(&self, batch: &mut Vec<(Draft, Tell)>) {
         if batch.is_empty() {

@@ -43,6 +43,14 @@ fn each_token_is_made_in_one_file_and_cannot_be_conjured_up() {
     none(tokens::complaints(&SOURCES));
 }
 
+/// What is configured holds at every way into the gate, because all of them are one.
+#[test]
+fn the_program_puts_a_gate_together_in_one_place() {
+    let ours = rust().filter(|it| it.path.starts_with("crates/eclusa-cli/src/"));
+    let made = ours.flat_map(|it| it.text.matches("Gate::new(").map(|_| it.path.as_str()));
+    assert_eq!(made.collect::<Vec<_>>(), ["crates/eclusa-cli/src/gates.rs"]);
+}
+
 /// Rewording a message breaks nothing but tests that show it.
 #[test]
 fn nothing_is_decided_by_a_sentence_for_people() {

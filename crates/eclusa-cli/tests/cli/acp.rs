@@ -38,7 +38,7 @@ for line in sys.stdin:
 "#;
 
 /// The editor's side.
-struct Editor {
+pub(crate) struct Editor {
     child: Child,
     input: ChildStdin,
     lines: Receiver<String>,
@@ -46,6 +46,11 @@ struct Editor {
 
 impl Editor {
     fn open(world: &World) -> Editor {
+        Editor::try_open(world).unwrap()
+    }
+
+    /// The same where it may not come about; the error is what the editor was told.
+    pub(crate) fn try_open(world: &World) -> Result<Editor, String> {
         let agent = world.program("agent", AGENT);
         let mut command = world.command(&["acp", "--", agent.to_str().unwrap()]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -67,16 +72,19 @@ impl Editor {
             "env": [{"name": "TOKEN", "value": "x"}]}]);
         let params = json!({"cwd": world.path("workspace"), "mcpServers": servers});
         editor.send(&json!({"id": 1, "method": "session/new", "params": params}));
-        assert_eq!(editor.next()["result"]["sessionId"], "s1");
+        let opened = editor.next();
+        if opened["result"]["sessionId"] != "s1" {
+            return Err(opened.to_string());
+        }
         let wrapped = editor.next()["params"][0].clone();
         let expected =
             json!(["mcp", "--wrap", "--name", "git", "--env", "TOKEN", "--", "mcp-git", "-v"]);
         assert_eq!(wrapped["args"], expected, "{wrapped}");
         assert!(wrapped["command"].as_str().unwrap().ends_with("/eclusa"), "{wrapped}");
-        editor
+        Ok(editor)
     }
 
-    fn send(&mut self, message: &Value) {
+    pub(crate) fn send(&mut self, message: &Value) {
         let mut message = message.clone();
         message["jsonrpc"] = "2.0".into();
         writeln!(self.input, "{message}").unwrap();
@@ -86,7 +94,7 @@ impl Editor {
         self.lines.recv_timeout(Duration::from_secs(120)).unwrap()
     }
 
-    fn next(&mut self) -> Value {
+    pub(crate) fn next(&mut self) -> Value {
         serde_json::from_str(&self.line()).unwrap()
     }
 
@@ -98,20 +106,20 @@ impl Editor {
     }
 
     /// Has the agent make this request, with the id `a`.
-    fn agent_asks(&mut self, method: &str, mut params: Value) {
+    pub(crate) fn agent_asks(&mut self, method: &str, mut params: Value) {
         params["sessionId"] = "s1".into();
         self.agent_sends(json!([{"id": "a", "method": method, "params": params}]));
     }
 
     /// The answer that the agent got.
-    fn answer(&mut self) -> Value {
+    pub(crate) fn answer(&mut self) -> Value {
         let told = self.next();
         assert_eq!(told["method"], "_answer", "{told}");
         assert_eq!(told["params"]["id"], "a", "{told}");
         told["params"].clone()
     }
 
-    fn permission(&mut self, call: Value) {
+    pub(crate) fn permission(&mut self, call: Value) {
         let options = json!([
             {"optionId": "forever", "name": "Always", "kind": "allow_always"},
             {"optionId": "go", "name": "Yes", "kind": "allow_once"},

@@ -57,6 +57,7 @@ mod run;
 mod screens;
 mod secret_names;
 mod servers;
+mod surfaces;
 #[cfg(target_arch = "x86_64")]
 mod system_calls;
 mod undo;

@@ -46,7 +46,7 @@ pub(crate) async fn ask(
     trail: &mut Trail,
 ) -> Result<Approved, Stop> {
     let grant = grant_for(setup, call, trail.verdict.as_ref());
-    let covered = || covering(setup, run, grant.as_ref());
+    let covered = || conversations::covering(setup, run, grant.as_ref());
     let remembered = |trail: &mut Trail, by| {
         trail.uses.approved = true;
         note(trail, call, "remembered", by, None);
@@ -83,15 +83,6 @@ pub(crate) async fn ask(
     }
 }
 
-/// Who said before that this may pass, if anybody did.
-fn covering(setup: &GateSetup, run: &Run, grant: Option<&Grant>) -> Option<String> {
-    let grant = grant?;
-    if conversations::is_granted(setup, run, grant) {
-        return Some("an earlier answer in this conversation".to_owned());
-    }
-    setup.live.memory.covers(grant).then(|| "an earlier answer for always".to_owned())
-}
-
 /// The number under which a question waits that nobody waits for.
 fn parked(stop: &Stop) -> Option<u64> {
     match stop {
@@ -118,7 +109,7 @@ pub(crate) async fn ask_about_changes(
     let by_default = |it: &Reason| it.decision < Decision::Ask || it.source == Source::Default;
     let plain = verdict.because.iter().all(by_default);
     let grant = plain.then(|| grant_for(setup, call, Some(&verdict))).flatten();
-    let covered = || covering(setup, run, grant.as_ref());
+    let covered = || conversations::covering(setup, run, grant.as_ref());
     let digest = trail.changes.as_ref().map_or_else(String::new, |it| it.digest.to_string());
     let binding = format!("{} {digest}", call.binding());
     let noted = |trail: &mut Trail, answer, by, question| {

@@ -146,9 +146,14 @@ pub(crate) fn mark_tainted(
     Ok(Some(text.into()))
 }
 
-/// Whether people have allowed this for the session. What cannot be read is not granted.
-pub(crate) fn is_granted(setup: &GateSetup, run: &Run, grant: &Grant) -> bool {
-    load(setup, run).is_ok_and(|it| it.grants(&grant.digest()))
+/// Who said before that this may pass, if anybody did: for the session, or for always. What cannot
+/// be read is not granted.
+pub(crate) fn covering(setup: &GateSetup, run: &Run, grant: Option<&Grant>) -> Option<String> {
+    let grant = grant?;
+    if load(setup, run).is_ok_and(|it| it.grants(&grant.digest())) {
+        return Some("an earlier answer in this conversation".to_owned());
+    }
+    setup.live.memory.covers(grant).then(|| "an earlier answer for always".to_owned())
 }
 
 /// Keeps that people allow this for the session.

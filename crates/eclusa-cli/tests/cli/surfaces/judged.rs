@@ -1,0 +1,206 @@
+//! Settings that decide whether a call passes: modes, counted rules, allowances, the queue, rules
+//! from `always`, trust, and bounds over effects.
+
+use super::{
+    Case, Door,
+    acts::{Act, Seen},
+    cell::{allow_write, one_write, two_writes},
+    typed,
+};
+use crate::{prompt::Person, world::World};
+
+/// A mode for some clients or conversations, where the global one is another.
+pub(crate) fn modes(door: Door) -> Option<Case> {
+    let careful = |who: &str| Case {
+        with: format!("[[modes]]\n{who}\nmode = \"confirm-all\"\n"),
+        acts: vec![Act::Read("a.txt")],
+        expected: "asked",
+        ..Case::default()
+    };
+    let loose = |who: &str| Case {
+        with: format!("[[modes]]\n{who}\nmode = \"auto-approve\"\n"),
+        acts: vec![Act::Bash("touch new.txt")],
+        expected: "done",
+        ..Case::default()
+    };
+    Some(match door {
+        Door::Run | Door::Check => careful("conversation = \"command-line\""),
+        Door::Feed => careful("conversation = \"feed\""),
+        Door::Exec => loose("conversation = \"command-line\""),
+        Door::Ticket => loose("client = \"claude-code*\""),
+        Door::Hook => careful("client = \"claude-code*\""),
+        Door::Acp | Door::Mcp | Door::Guard | Door::Ask | Door::Chat => careful("client = \"*\""),
+        // A person has said yes to it already: that it was asked about is on record.
+        Door::Undo | Door::Resume => Case {
+            acts: one_write(door),
+            look: Some(recorded_mode),
+            expected: "done confirm-all",
+            ..careful("conversation = \"command-line\"")
+        },
+    })
+}
+
+fn recorded_mode(world: &World, seen: &[Seen]) -> String {
+    let records = world.records();
+    let mode = records.iter().rev().find_map(|it| it["mode"].as_str());
+    format!("{} {}", seen.first().map_or("nothing", Seen::word), mode.unwrap_or("no mode"))
+}
+
+/// A rule that is good for one call.
+pub(crate) fn counted(door: Door) -> Option<Case> {
+    let rule = allow_write(door);
+    let case = Case {
+        with: format!("{rule}times = 1\n"),
+        without: rule,
+        acts: two_writes(door),
+        expected: "done asked",
+        ..Case::default()
+    };
+    Some(match door {
+        Door::Check => {
+            Case { prepare: Some(used_once), acts: one_write(door), expected: "asked", ..case }
+        }
+        // Whoever types it is asked, and has said yes: what was decided is on record.
+        Door::Undo => {
+            let rule =
+                "[[rules]]\nid = \"few\"\ndecision = \"allow\"\ntool = [\"undo\", \"redo\"]\n";
+            Case {
+                with: format!("{rule}times = 1\n"),
+                without: rule.to_owned(),
+                look: Some(recorded_decisions),
+                expected: "allow ask",
+                ..case
+            }
+        }
+        Door::Resume => Case { unanswered: true, expected: "done waits", ..case },
+        _ => case,
+    })
+}
+
+/// Somebody has made a call that the rule lets pass.
+fn used_once(world: &World, _: Door, _: bool) {
+    let ran = world.eclusa(&["run", "write", r#"{"path": "used.txt", "content": "x\n"}"#]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+}
+
+/// What was decided about the undos and redos that were typed.
+fn recorded_decisions(world: &World, _: &[Seen]) -> String {
+    let records = world.records();
+    let typed = records.iter().filter(|it| it["tool"] == "undo" || it["tool"] == "redo");
+    let decided: Vec<&str> = typed.filter_map(|it| it["decision"].as_str()).collect();
+    decided.join(" ")
+}
+
+/// Questions that were answered beforehand.
+pub(crate) fn allowances(door: Door) -> Option<Case> {
+    fn agreed(world: &World, door: Door, with: bool) {
+        let file = world.write("allowance.toml", &allow_write(door));
+        if with {
+            let file = file.display().to_string();
+            let ran = world.eclusa(&["allow", &file, "--times", "5", "--for", "1h"]);
+            assert_eq!(ran.code, 0, "{ran:?}");
+        }
+    }
+    let case =
+        Case { acts: one_write(door), prepare: Some(agreed), expected: "done", ..Case::default() };
+    match door {
+        Door::Undo | Door::Check => None,
+        Door::Resume => Some(Case { unanswered: true, ..case }),
+        _ => Some(case),
+    }
+}
+
+/// Questions that wait where somebody answers them, while nobody is at the surface.
+pub(crate) fn queue(door: Door) -> Option<Case> {
+    let case = Case {
+        with: "on_no_approver = \"queue\"\n".to_owned(),
+        acts: one_write(door),
+        // Somebody at another terminal says yes to whatever waits.
+        answers: Some(("yes", "yes")),
+        expected: "done",
+        ..Case::default()
+    };
+    match door {
+        Door::Undo | Door::Check => None,
+        // There is somebody at the editor; this rule wants the answer of the queue, as it is.
+        Door::Acp => {
+            let rule = "[[rules]]\ndecision = \"ask\"\ntool = \"write\"\nwithin = \"9m\"\n";
+            let (with, without) = (rule.to_owned(), rule.to_owned());
+            Some(Case { with, without, answers: Some(("yes", "no")), ..case })
+        }
+        // It waits in the queue already, until somebody there says yes.
+        Door::Resume => Some(Case {
+            with: "mode = \"confirm-all\"\n".to_owned(),
+            without: "mode = \"confirm-all\"\n".to_owned(),
+            acts: vec![Act::Read("a.txt")],
+            prepare: Some(|world, _, with| {
+                if with {
+                    typed::say_yes(world, &[Act::Read("a.txt")]);
+                }
+            }),
+            unanswered: true,
+            answers: None,
+            ..case
+        }),
+        // The model hears that it waits, and goes on; the call is made again or resumed.
+        Door::Ask | Door::Chat => Some(Case { answers: None, expected: "waits", ..case }),
+        _ => Some(case),
+    }
+}
+
+/// Rules that a person made by answering `always`.
+pub(crate) fn always(door: Door) -> Option<Case> {
+    fn answered(world: &World, _: Door, with: bool) {
+        let before = r#"{"path": "new1.txt", "content": "before\n"}"#;
+        let mut person = Person::runs(world, &["run", "write", before]);
+        person.answers(if with { "a" } else { "y" });
+        if with {
+            person.answers("y");
+        }
+        let (code, seen) = person.ends();
+        assert_eq!(code, 0, "{seen}");
+    }
+    let case = Case {
+        prepare: Some(answered),
+        acts: one_write(door),
+        expected: "done",
+        ..Case::default()
+    };
+    match door {
+        Door::Undo | Door::Exec | Door::Ticket => None,
+        Door::Resume => Some(Case { unanswered: true, ..case }),
+        _ => Some(case),
+    }
+}
+
+/// A project's file that loosens, and a person who trusts it.
+pub(crate) fn trust(door: Door) -> Option<Case> {
+    fn trusted(world: &World, door: Door, with: bool) {
+        let deny = "[[rules]]\ndecision = \"deny\"\ntool = \"undo\"\n";
+        world.write("workspace/eclusa.toml", &(allow_write(door) + deny));
+        if with {
+            let ran = world.eclusa(&["config", "trust"]);
+            assert_eq!(ran.code, 0, "{ran:?}");
+        }
+    }
+    // With a file that nobody trusts an undo passes by the rules that are shipped.
+    let expected = if door == Door::Undo { "denied" } else { "done" };
+    Some(Case { prepare: Some(trusted), acts: one_write(door), expected, ..Case::default() })
+}
+
+/// A bound over what calls change, whatever the rules allow.
+pub(crate) fn effects(door: Door) -> Option<Case> {
+    let rule = allow_write(door);
+    let (bound, act) = match door {
+        Door::Undo | Door::Check => return None,
+        _ if door.runs_commands() => ("max_files = 1", Act::Bash("touch b.txt c.txt")),
+        _ => ("max_lines = 2", Act::Write("b.txt", "1\n2\n3\n4\n5\n".to_owned())),
+    };
+    Some(Case {
+        with: format!("[effects]\n{bound}\n{rule}"),
+        without: rule,
+        acts: vec![act],
+        expected: "denied",
+        ..Case::default()
+    })
+}

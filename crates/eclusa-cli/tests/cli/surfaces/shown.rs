@@ -1,0 +1,66 @@
+//! Settings over what is looked at and shown: reviewers, secrets that are taken out, and limits.
+
+use super::{
+    Case, Door,
+    acts::{Act, Seen},
+};
+
+fn read(door: Door, name: &'static str, command: &'static str) -> Vec<Act> {
+    match door {
+        _ if door.runs_commands() => vec![Act::Bash(command)],
+        // The name of the file is all that an undo shows.
+        Door::Undo => vec![Act::Write("badge-7777.txt", "x\n".to_owned())],
+        _ => vec![Act::Read(name)],
+    }
+}
+
+/// What is told of the one thing that was done.
+fn done(seen: &[Seen], told: impl Fn(&str) -> &'static str) -> String {
+    match seen {
+        [Seen::Done(text)] => told(text).to_owned(),
+        _ => format!("not done: {seen:?}"),
+    }
+}
+
+/// Somebody who looks at calls before they run.
+pub(crate) fn reviewers(door: Door) -> Option<Case> {
+    let says_no = "[[reviewers]]\nname = \"desk\"\non = \"input\"\n\
+                   command = [\"sh\", \"-c\", \"echo not today >&2; exit 2\"]\n";
+    let case = Case {
+        with: says_no.to_owned(),
+        acts: read(door, "a.txt", "cat a.txt"),
+        expected: "denied",
+        ..Case::default()
+    };
+    (door != Door::Check).then_some(case)
+}
+
+/// A kind of secret that only this person knows.
+pub(crate) fn redaction(door: Door) -> Option<Case> {
+    let case = Case {
+        with: "[[redact.rules]]\nname = \"badge\"\nregex = \"badge-[0-9]{4,}\"\n".to_owned(),
+        acts: read(door, "badge.txt", "cat badge.txt"),
+        look: Some(|_, seen| {
+            done(seen, |text| if text.contains("badge-7777") { "shown" } else { "taken out" })
+        }),
+        expected: "taken out",
+        ..Case::default()
+    };
+    (!matches!(door, Door::Acp | Door::Check)).then_some(case)
+}
+
+/// How much of an output comes back.
+pub(crate) fn limits(door: Door) -> Option<Case> {
+    let acts = match door {
+        Door::Undo => vec![Act::Bash("touch $(seq -f long-name-of-a-file-%g 200)")],
+        _ => read(door, "long.txt", "cat long.txt"),
+    };
+    let case = Case {
+        with: "[limits]\noutput = \"1KB\"\n".to_owned(),
+        acts,
+        look: Some(|_, seen| done(seen, |text| if text.len() > 3_000 { "whole" } else { "cut" })),
+        expected: "cut",
+        ..Case::default()
+    };
+    (!matches!(door, Door::Acp | Door::Check)).then_some(case)
+}
