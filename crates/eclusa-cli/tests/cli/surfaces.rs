@@ -24,12 +24,9 @@ mod served;
 mod shown;
 mod typed;
 
-/// The program's own list of surfaces and settings, and of what does not hold where.
-#[path = "../../src/surface.rs"]
-mod surface;
-
 use cell::Case;
-use surface::{Setting, Surface};
+// The program's own list of surfaces and settings, and of what does not hold where.
+use eclusa_app::surface::{Setting, Surface};
 
 /// A way in that is played. `guard` serves its tools as `mcp` does, and is played by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
