@@ -118,3 +118,6 @@ impl Surface {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
