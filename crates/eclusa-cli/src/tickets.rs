@@ -84,11 +84,10 @@ impl ExecTicket {
         remove(&file).map_err(|_| unknown())?;
         let ticket: ExecTicket =
             serde_json::from_slice(&text).map_err(|err| format!("the ticket is damaged: {err}"))?;
-        match now() <= ticket.until {
-            true => Ok(ticket),
-            false => {
-                Err("the ticket is older than ten minutes; have the agent ask again".to_owned())
-            }
+        if now() <= ticket.until {
+            Ok(ticket)
+        } else {
+            Err("the ticket is older than ten minutes; have the agent ask again".to_owned())
         }
     }
 
