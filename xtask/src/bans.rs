@@ -17,9 +17,10 @@ pub fn own_lints(source: &Source) -> Vec<String> {
     let takes = source.text.contains("[lints]\nworkspace = true");
     // What is built by cargo-fuzz alone is in no workspace.
     let apart = ["crates/eclusa-sandbox/Cargo.toml", "fuzz/Cargo.toml"];
-    match crates && !takes && !apart.contains(&source.path.as_str()) {
-        true => vec![format!("{}: has no `[lints] workspace = true`", source.path)],
-        false => Vec::new(),
+    if crates && !takes && !apart.contains(&source.path.as_str()) {
+        vec![format!("{}: has no `[lints] workspace = true`", source.path)]
+    } else {
+        Vec::new()
     }
 }
 

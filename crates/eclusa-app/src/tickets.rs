@@ -127,11 +127,10 @@ impl ExecTicket {
             return Err(other.to_owned());
         }
         let ticket: ExecTicket = serde_json::from_slice(&text).map_err(damaged)?;
-        match now() <= ticket.until {
-            true => Ok(ticket),
-            false => {
-                Err("the ticket is older than ten minutes; have the agent ask again".to_owned())
-            }
+        if now() <= ticket.until {
+            Ok(ticket)
+        } else {
+            Err("the ticket is older than ten minutes; have the agent ask again".to_owned())
         }
     }
 

@@ -189,9 +189,10 @@ impl People {
         let mut file = self.read()?;
         let mut keys = file.people.iter().flat_map(|it| it.keys.iter().map(|key| (&it.name, key)));
         if let Some((name, known)) = keys.find(|(_, it)| it.id == key.id) {
-            return match name == person && known.revoked.is_none() {
-                true => Ok(()),
-                false => Err(PeopleError::KeyTaken(key.id)),
+            return if name == person && known.revoked.is_none() {
+                Ok(())
+            } else {
+                Err(PeopleError::KeyTaken(key.id))
             };
         }
         let known = file.people.iter().position(|it| it.name == person);

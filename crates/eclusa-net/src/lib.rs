@@ -15,6 +15,8 @@
 //! assert!(Endpoint::parse("https://example.com@evil.example/").is_err());
 //! ```
 
+#![warn(clippy::match_bool)]
+
 mod access;
 mod address;
 #[cfg(feature = "client")]

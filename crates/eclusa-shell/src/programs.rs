@@ -121,7 +121,8 @@ fn follow(argv: &[Word], depth: usize, all: &mut Vec<(Vec<Word>, CommandProfile)
 }
 
 /// The class of a command and of all that it runs with words of its own.
-pub fn class_through(argv: &[Word]) -> Classes {
+#[cfg(test)]
+pub(crate) fn class_through(argv: &[Word]) -> Classes {
     let all = read_through(argv);
     all.iter().fold(Classes::READ_ONLY, |sum, (_, profile)| sum | profile.class)
 }

@@ -18,6 +18,8 @@
 //! | letters that pass for others: mixed scripts, full width, look-alikes | `с⟨U+0441⟩url` |
 //! | everything else, however long | itself |
 
+#![warn(clippy::match_bool)]
+
 use std::fmt::Write;
 
 mod characters;

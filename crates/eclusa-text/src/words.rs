@@ -88,9 +88,10 @@ fn suspects<'a>(chars: &[char], word: &Word, near: impl Iterator<Item = &'a Word
     let foreign = |script: &&Script| **script != Script::EastAsian;
     let mixed = word.scripts.iter().filter(foreign).count() > 1;
     let plainly = |other: &Word| {
-        let gap = match other.start < word.start {
-            true => chars.get(other.end..word.start),
-            false => chars.get(word.end..other.start),
+        let gap = if other.start < word.start {
+            chars.get(other.end..word.start)
+        } else {
+            chars.get(word.end..other.start)
         };
         matches!(gap, Some([' '] | [',', ' ']))
             && !other.look_alike

@@ -111,9 +111,10 @@ impl Draft {
 
     /// The error says that it is longer than any log has to take.
     pub(crate) fn fits(&self) -> Result<(), AuditError> {
-        match self.body.len() > MAX_RECORD_BYTES {
-            true => Err(unfit("it is longer than 64 MiB")),
-            false => Ok(()),
+        if self.body.len() > MAX_RECORD_BYTES {
+            Err(unfit("it is longer than 64 MiB"))
+        } else {
+            Ok(())
         }
     }
 

@@ -16,9 +16,10 @@ use crate::{config_layers, failure::Failure, remember::replace};
 pub fn add(file: &Path, servers: &[ServerSettings]) -> Result<(), Failure> {
     change(file, |document| {
         // What a file without settings says stays where it is: first.
-        let lead = match document.is_empty() {
-            true => document.trailing().as_str().unwrap_or_default().to_owned(),
-            false => String::new(),
+        let lead = if document.is_empty() {
+            document.trailing().as_str().unwrap_or_default().to_owned()
+        } else {
+            String::new()
         };
         if !lead.is_empty() {
             document.set_trailing("");
@@ -143,13 +144,14 @@ pub fn variable(name: &str) -> Result<(), Failure> {
     let fits = !name.is_empty()
         && !name.starts_with(|it: char| it.is_ascii_digit())
         && name.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
-    match fits {
-        true => Ok(()),
-        false => Err(Failure::usage(
+    if fits {
+        Ok(())
+    } else {
+        Err(Failure::usage(
             "a value was given where the name of an environment variable belongs, or a name that \
              is none",
         )
-        .hint("no value is written to the configuration: name the variable that holds it")),
+        .hint("no value is written to the configuration: name the variable that holds it"))
     }
 }
 

@@ -53,22 +53,15 @@ pub(crate) fn metrics(view: &PageView) -> Option<String> {
     plots(&calls, &waits, now, &mut body);
     most_asked(&calls, &mut body);
     body.raw("<section class=\"card\"><h2>Rules that would end most questions</h2>");
-    match suggestions.is_empty() {
-        true => {
-            body.raw("<p class=\"faint\">None yet: a rule is proposed once people have said yes to the same often enough, and only where it lets nothing else through.</p>");
-        }
-        false => {
-            for (workspace, it) in suggestions.iter().take(ROWS) {
-                let questions = if it.saved == 1 { "question" } else { "questions" };
-                body.element("<h3>", format!("{} {questions} fewer", it.saved), "");
-                body.element(" <span class=\"faint\">in ", workspace, ", such as <code>");
-                body.text(one_line(&it.example)).raw("</code></span></h3>");
-                body.element(
-                    "<pre dir=\"ltr\" translate=\"no\" tabindex=\"0\">",
-                    &it.rule,
-                    "</pre>",
-                );
-            }
+    if suggestions.is_empty() {
+        body.raw("<p class=\"faint\">None yet: a rule is proposed once people have said yes to the same often enough, and only where it lets nothing else through.</p>");
+    } else {
+        for (workspace, it) in suggestions.iter().take(ROWS) {
+            let questions = if it.saved == 1 { "question" } else { "questions" };
+            body.element("<h3>", format!("{} {questions} fewer", it.saved), "");
+            body.element(" <span class=\"faint\">in ", workspace, ", such as <code>");
+            body.text(one_line(&it.example)).raw("</code></span></h3>");
+            body.element("<pre dir=\"ltr\" translate=\"no\" tabindex=\"0\">", &it.rule, "</pre>");
         }
     }
     body.raw("</section></div>");

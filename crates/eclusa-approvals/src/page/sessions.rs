@@ -103,9 +103,10 @@ pub(crate) async fn sessions(view: &PageView) -> Option<String> {
             body.element("<td class=\"right\">", number, "</td>");
         }
         for text in [talk.budget, talk.taint.unwrap_or_default()] {
-            match text.is_empty() {
-                true => body.raw("<td class=\"faint\">none</td>"),
-                false => body.element("<td>", text, "</td>"),
+            if text.is_empty() {
+                body.raw("<td class=\"faint\">none</td>")
+            } else {
+                body.element("<td>", text, "</td>")
             };
         }
         match talk.waiting {

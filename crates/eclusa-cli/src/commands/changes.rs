@@ -171,10 +171,8 @@ impl Book {
         screen.styled(Style::Strong, &title)?;
         let time = screen.time(Timestamp(past.at()));
         screen.line(&format!("  {time}, {}", diff.summary()))?;
-        let folded = match all {
-            true => FoldedLines::default(),
-            false => FoldedLines::read(&self.store, entry)?,
-        };
+        let folded =
+            if all { FoldedLines::default() } else { FoldedLines::read(&self.store, entry)? };
         for line in &folded.lines {
             screen.styled(Style::Strong, &format!("  * {}", sanitize(line)))?;
         }

@@ -58,9 +58,10 @@ pub(super) async fn run(
 }
 
 fn list(store: &Store, wanted: &LogList, json: bool, screen: &mut Screen) -> Result<(), Failure> {
-    let calls = match wanted.is_filtered() {
-        true => filter::calls(store, wanted)?,
-        false => calls::last_calls(store, wanted.count).map_err(Failure::failed)?,
+    let calls = if wanted.is_filtered() {
+        filter::calls(store, wanted)?
+    } else {
+        calls::last_calls(store, wanted.count).map_err(Failure::failed)?
     };
     if json {
         return Ok(calls.iter().try_for_each(|it| screen.json(&it.as_json()))?);
@@ -80,15 +81,14 @@ fn show(store: &Store, call: &str, json: bool, screen: &mut Screen) -> Result<()
             .hint("`eclusa log` lists the last calls with their numbers"));
     }
     for (number, call) in calls.iter().enumerate() {
-        match json {
-            true => screen.json(&call.as_json())?,
-            false => {
-                if number > 0 {
-                    screen.line("")?;
-                }
-                screen.styled(Style::Strong, &call_record::title(call))?;
-                screen.details(&call_record::details(call))?;
+        if json {
+            screen.json(&call.as_json())?
+        } else {
+            if number > 0 {
+                screen.line("")?;
             }
+            screen.styled(Style::Strong, &call_record::title(call))?;
+            screen.details(&call_record::details(call))?;
         }
     }
     Ok(())

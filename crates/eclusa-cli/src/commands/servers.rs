@@ -71,9 +71,10 @@ fn find<'a>(ctx: &'a AppContext, name: &str) -> Result<&'a ServerSettings, Failu
     ctx.config.servers.iter().find(|it| it.name == name).ok_or_else(|| {
         let known: Vec<&str> = ctx.config.servers.iter().map(|it| it.name.as_str()).collect();
         let failure = Failure::usage(format!("there is no server `{}`", sanitize(name)));
-        match known.is_empty() {
-            true => failure.hint("`eclusa servers add` adds one"),
-            false => failure.hint(format!("there are: {}", known.join(", "))),
+        if known.is_empty() {
+            failure.hint("`eclusa servers add` adds one")
+        } else {
+            failure.hint(format!("there are: {}", known.join(", ")))
         }
     })
 }

@@ -80,12 +80,13 @@ pub(super) async fn run(
                 }
             }
             let copy = copy(&archive, &head.id, Some(at)).await?;
-            match json {
-                true => screen.json(&json!({"session": copy, "parent": head.id, "turn": at}))?,
-                false => screen.line(&format!(
+            if json {
+                screen.json(&json!({"session": copy, "parent": head.id, "turn": at}))?
+            } else {
+                screen.line(&format!(
                     "{copy}: a copy of {} up to turn {at}; go on with `eclusa ask --resume {copy} WORDS`",
                     head.id
-                ))?,
+                ))?
             }
         }
         SessionsCommand::Rm { id } => {
@@ -308,9 +309,10 @@ async fn checked(
         };
         match (digest, whole) {
             (Some(digest), Some(whole)) => {
-                match eclusa::Hash::sha256(whole.as_bytes()).to_string() == digest {
-                    true => same += 1,
-                    false => other.push(format!("{}.{}", head.id, item.seq)),
+                if eclusa::Hash::sha256(whole.as_bytes()).to_string() == digest {
+                    same += 1
+                } else {
+                    other.push(format!("{}.{}", head.id, item.seq))
                 }
             }
             _ => unknown += 1,

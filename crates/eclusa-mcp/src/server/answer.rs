@@ -25,9 +25,10 @@ pub(crate) fn result(reply: &Reply, registry: &Registry) -> CallToolResult {
         tool.as_ref().is_some_and(|it| it.output_schema().is_some() || it.server().is_some());
     let mut content = vec![ContentBlock::text(reply.content())];
     content.extend(attachments(reply));
-    let mut result = match reply.is_error() {
-        true => CallToolResult::error(content),
-        false => CallToolResult::success(content),
+    let mut result = if reply.is_error() {
+        CallToolResult::error(content)
+    } else {
+        CallToolResult::success(content)
     };
     let mut data = reply.data().map(structure);
     if complete && !reply.is_error() {

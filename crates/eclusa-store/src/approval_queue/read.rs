@@ -172,9 +172,10 @@ fn read(store: &Store, row: &Row<'_>, now: u64) -> Result<QueuedQuestion, StoreE
         taken_at: maybe(9)?,
     };
     let binding: String = row.get(10).in_store(store.path())?;
-    match binding == queued.question.binding {
-        true => Ok(queued),
-        false => Err(damaged(store.path(), id, "it is not the question that was asked")),
+    if binding == queued.question.binding {
+        Ok(queued)
+    } else {
+        Err(damaged(store.path(), id, "it is not the question that was asked"))
     }
 }
 

@@ -151,9 +151,10 @@ fn refusal(
 /// The question that a row holds.
 fn read(tx: &Transaction<'_>, id: u64, found: &Found) -> Result<Question, StoreError> {
     let question = wire::read(&found.question).map_err(|why| damaged(tx.path, id, &why))?;
-    match question.binding == found.binding {
-        true => Ok(question),
-        false => Err(damaged(tx.path, id, "it is not the question that was asked")),
+    if question.binding == found.binding {
+        Ok(question)
+    } else {
+        Err(damaged(tx.path, id, "it is not the question that was asked"))
     }
 }
 
@@ -256,10 +257,8 @@ pub(super) fn take(
                question = json_set(question, '$.args', NULL) WHERE id = ?1";
     let row = params![to_sql(id), state.as_str(), to_sql(now), next_change(tx)?];
     tx.connection.execute(sql, row).in_store(tx.path)?;
-    let votes = match answer.is_yes() {
-        true => votes::given_before(tx, id, answer.word())?,
-        false => Vec::new(),
-    };
+    let votes =
+        if answer.is_yes() { votes::given_before(tx, id, answer.word())? } else { Vec::new() };
     let names: Vec<&str> = votes.iter().map(|it| it.by.as_str()).collect();
     let by = if names.len() > 1 { names.join(", ") } else { by };
     Ok(Some((answer, by, votes)))
@@ -309,9 +308,10 @@ pub(super) fn expire(tx: &mut Transaction<'_>, id: u64, now: u64) -> Result<(), 
             let sql = "SELECT state FROM questions WHERE id = ?1";
             let noted: String =
                 tx.connection.query_row(sql, [to_sql(id)], |row| row.get(0)).in_store(tx.path)?;
-            match noted == QuestionState::Expired.as_str() {
-                true => Ok(()),
-                false => end(tx, id, QuestionState::Expired, now),
+            if noted == QuestionState::Expired.as_str() {
+                Ok(())
+            } else {
+                end(tx, id, QuestionState::Expired, now)
             }
         }
         _ => Ok(()),

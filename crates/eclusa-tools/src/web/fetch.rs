@@ -102,20 +102,20 @@ impl Fetcher {
     }
 
     /// The same, with somebody else to ask for names.
-    #[must_use]
-    pub fn with_resolver(self, resolver: impl Resolver + 'static) -> Fetcher {
+    #[cfg(test)]
+    pub(crate) fn with_resolver(self, resolver: impl Resolver + 'static) -> Fetcher {
         Fetcher { resolver: Arc::new(resolver), ..self }
     }
 
     /// The same, with another way to ask servers.
-    #[must_use]
-    pub fn with_transport(self, transport: impl Transport + 'static) -> Fetcher {
+    #[cfg(test)]
+    pub(crate) fn with_transport(self, transport: impl Transport + 'static) -> Fetcher {
         Fetcher { transport: Arc::new(transport), ..self }
     }
 
     /// The same, with another way with redirects to other hosts.
-    #[must_use]
-    pub fn with_elsewhere(self, elsewhere: Elsewhere) -> Fetcher {
+    #[cfg(test)]
+    pub(crate) fn with_elsewhere(self, elsewhere: Elsewhere) -> Fetcher {
         Fetcher { elsewhere, ..self }
     }
 

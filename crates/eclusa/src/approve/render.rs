@@ -169,9 +169,8 @@ fn server_in(tool: &str) -> Option<&str> {
 /// look here is for a question that came from somewhere else.
 fn changes(preview: &Preview, page: &mut lines::Page) {
     page.title(&format!("it ran; not applied yet: {}", unbarred(&preview.summary)));
-    let clean = |line: &str| match line.chars().any(char::is_control) {
-        true => one_line(line),
-        false => line.to_owned(),
+    let clean = |line: &str| {
+        if line.chars().any(char::is_control) { one_line(line) } else { line.to_owned() }
     };
     let lines: Vec<String> = preview.diff.lines().map(clean).collect();
     page.block(Role::Change, vec![(String::new(), lines.join("\n"))]);
@@ -207,9 +206,10 @@ fn argument(key: &str, value: &Value) -> (String, String) {
 /// without a bar of its own.
 fn name(name: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':');
-    match !name.is_empty() && name.len() <= 64 && name.chars().all(plain) {
-        true => name.to_owned(),
-        false => format!("\"{}\"", unbarred(name)),
+    if !name.is_empty() && name.len() <= 64 && name.chars().all(plain) {
+        name.to_owned()
+    } else {
+        format!("\"{}\"", unbarred(name))
     }
 }
 

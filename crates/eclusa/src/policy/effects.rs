@@ -260,9 +260,12 @@ impl Rules {
             (it.is_about_paths() && !it.is_named_only()) || it.effect_conditions().is_some()
         };
         let matched = self.rules.iter().filter(about).filter(applies).collect();
-        let named = |rule: &Rule| match rule.is_about_blocked() {
-            true => rule.reason_naming(&secrets),
-            false => rule.reason_naming(&tight),
+        let named = |rule: &Rule| {
+            if rule.is_about_blocked() {
+                rule.reason_naming(&secrets)
+            } else {
+                rule.reason_naming(&tight)
+            }
         };
         without_excepted(matched).into_iter().map(named).collect()
     }

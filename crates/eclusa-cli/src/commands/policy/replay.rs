@@ -57,9 +57,12 @@ pub(super) fn run(
         let style = if looser { Style::Warn } else { Style::Strong };
         screen.styled(style, &format!("{then} -> {now}: {count}"))?;
         for call in calls.iter().take(SHOWN) {
-            let answer = call.record.approval().map(|it| match it.had_nobody() {
-                true => " (nobody could be asked)".to_owned(),
-                false => format!(" (answered {})", it.answer()),
+            let answer = call.record.approval().map(|it| {
+                if it.had_nobody() {
+                    " (nobody could be asked)".to_owned()
+                } else {
+                    format!(" (answered {})", it.answer())
+                }
             });
             let line = format!("  {}{}", call.line(), answer.unwrap_or_default());
             screen.line(&sanitize(&line))?;

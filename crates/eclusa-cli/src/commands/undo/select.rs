@@ -136,10 +136,7 @@ fn undoable(workspace: &Workspace, calls: Vec<u64>) -> (Vec<u64>, Vec<(u64, Stri
             passed.push((*call, why));
         }
     }
-    match good.is_empty() {
-        true => (calls, Vec::new()),
-        false => (good, passed),
-    }
+    if good.is_empty() { (calls, Vec::new()) } else { (good, passed) }
 }
 
 /// What is in the way of an undo, as the reason for passing it over.

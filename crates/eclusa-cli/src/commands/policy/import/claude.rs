@@ -94,10 +94,13 @@ fn commands(text: &str) -> Shell<'_> {
 /// A leading slash is the project there as here; two are the root of the machine.
 fn path(text: &str) -> String {
     match text.strip_prefix('/') {
-        Some(rest) if !rest.starts_with('/') => match rest.contains('/') {
-            true => rest.to_owned(),
-            false => format!("./{rest}"),
-        },
+        Some(rest) if !rest.starts_with('/') => {
+            if rest.contains('/') {
+                rest.to_owned()
+            } else {
+                format!("./{rest}")
+            }
+        }
         _ => text.to_owned(),
     }
 }
