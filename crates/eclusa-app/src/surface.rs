@@ -107,9 +107,6 @@ impl Surface {
             (Surface::Undo, Allowances | Queue | AlwaysRules) => {
                 Some("whoever typed the command has said yes, and nobody else is asked")
             }
-            (Surface::Exec | Surface::Ticket, AlwaysRules) => {
-                Some("no question about shell text offers `always`")
-            }
             (Surface::Acp, Redaction | Limits) => {
                 Some("the editor hands files and outputs to the agent itself")
             }

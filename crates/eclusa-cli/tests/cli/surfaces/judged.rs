@@ -150,15 +150,19 @@ pub(crate) fn queue(door: Door) -> Option<Case> {
 
 /// Rules that a person made by answering `always`.
 pub(crate) fn always(door: Door) -> Option<Case> {
-    fn answered(world: &World, _: Door, with: bool) {
-        let before = r#"{"path": "new1.txt", "content": "before\n"}"#;
-        let mut person = Person::runs(world, &["run", "write", before]);
+    #[expect(clippy::disallowed_methods, reason = "the test takes the file away again")]
+    fn answered(world: &World, door: Door, with: bool) {
+        let mut person = match door {
+            _ if door.runs_commands() => Person::runs(world, &["exec", "--", "touch new1.txt"]),
+            _ => Person::runs(world, &["run", "write", "path=new1.txt", "content=before"]),
+        };
         person.answers(if with { "a" } else { "y" });
         if with {
             person.answers("y");
         }
         let (code, seen) = person.ends();
         assert_eq!(code, 0, "{seen}");
+        std::fs::remove_file(world.path("workspace/new1.txt")).unwrap();
     }
     let case = Case {
         prepare: Some(answered),
@@ -167,7 +171,7 @@ pub(crate) fn always(door: Door) -> Option<Case> {
         ..Case::default()
     };
     match door {
-        Door::Undo | Door::Exec | Door::Ticket => None,
+        Door::Undo => None,
         Door::Resume => Some(Case { unanswered: true, ..case }),
         _ => Some(case),
     }
