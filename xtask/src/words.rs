@@ -28,14 +28,36 @@ const STEMS: [&str; 24] = [
 /// Constants that do not say what they bound.
 const CONSTANTS: [&str; 5] = ["MOST", "LONGEST", "KEPT", "NAMED", "USUAL"];
 
+/// Words that were replaced over all crates, with the ones that stand for them now.
+const RETIRED: [(&str, &str); 9] = [
+    ("hall", "shared state"),
+    ("mend", "fix"),
+    ("mended", "fixed"),
+    ("mending", "fixing"),
+    ("shelf", "directory"),
+    ("shelves", "directories"),
+    ("desk", "approval queue"),
+    ("wish", "request"),
+    ("wishes", "requests"),
+];
+
+/// Phrases of the same kind, whose words have an ordinary meaning too.
+const RETIRED_PHRASES: [(&str, &str); 5] = [
+    ("these hands", "this context"),
+    ("with hands", "with a context"),
+    ("sets up the house", "sets up the gate"),
+    ("this is a mistake in Eclusa", "this is a bug in Eclusa"),
+    ("made real", "applied"),
+];
+
+/// Where a retired word stays: the first table of questions is called so in files that people have.
+const RETIRED_STAYS: [(&str, &str); 1] = [("crates/eclusa-store/src/schema.rs", "desk")];
+
 /// Type names that are defined in more crates than a word may mean something in.
 pub fn repeated_types(sources: &[Source]) -> Vec<String> {
     let mut crates: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for source in sources.iter().filter(|it| it.is_rust() && !it.is_test()) {
-        let Some(name) = source.path.strip_prefix("crates/").and_then(|it| it.split('/').next())
-        else {
-            continue;
-        };
+        let Some(name) = crate_of(source) else { continue };
         for defined in types(source) {
             crates.entry(defined).or_default().insert(name);
         }
@@ -99,4 +121,63 @@ fn constants(source: &Source) -> Vec<String> {
         _ => Vec::new(),
     });
     own.collect()
+}
+
+/// Doc comments that begin with a type name of their crate that is not in backticks: what a rename by
+/// search and replace leaves behind (`PinStore this instead.`). Only names of two words or more count,
+/// because `Notes`, `Paths` and `Says` also begin sentences.
+pub fn sentences_that_begin_with_a_type(sources: &[Source]) -> Vec<String> {
+    let rust = || sources.iter().filter(|it| it.is_rust());
+    let mut names: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for source in rust() {
+        let Some(name) = crate_of(source) else { continue };
+        let compound = types(source).into_iter().filter(|it| is_compound(it));
+        names.entry(name).or_default().extend(compound);
+    }
+    let mut wrong = Vec::new();
+    for source in rust() {
+        let Some(names) = crate_of(source).and_then(|it| names.get(it)) else { continue };
+        let mut inside = false;
+        for (number, line) in (1..).zip(source.text.lines()) {
+            let line = line.trim_start();
+            let said = line.strip_prefix("/// ").or(line.strip_prefix("//! "));
+            let first = said.and_then(|it| it.split(|c: char| !c.is_alphanumeric()).next());
+            if let Some(name) = first.filter(|it| !inside && names.contains(*it)) {
+                let path = &source.path;
+                wrong.push(format!("{path}:{number}: begins with `{name}` without backticks"));
+            }
+            inside = line.starts_with("///") || line.starts_with("//!");
+        }
+    }
+    wrong
+}
+
+fn crate_of(source: &Source) -> Option<&str> {
+    source.path.strip_prefix("crates/")?.split('/').next()
+}
+
+fn is_compound(name: &str) -> bool {
+    name.chars().filter(|it| it.is_uppercase()).count() > 1
+}
+
+/// Retired words in code, comments and messages, and retired phrases there and on pages.
+pub fn retired(source: &Source) -> Vec<String> {
+    let is_page = source.path.ends_with(".md") && !source.path.starts_with("workshop/");
+    let is_code = source.is_rust() && source.path.starts_with("crates/") && !source.is_test();
+    let mut wrong = Vec::new();
+    let stays = |word: &str| RETIRED_STAYS.contains(&(source.path.as_str(), word));
+    for (number, line) in (1..).zip(source.text.lines()) {
+        let place = || format!("{}:{number}", source.path);
+        for (old, new) in RETIRED.iter().filter(|(old, _)| is_code && !stays(old)) {
+            let mut words = line.split(|c: char| !c.is_alphanumeric());
+            if words.any(|it| it.eq_ignore_ascii_case(old)) {
+                wrong.push(format!("{}: `{old}` is retired: `{new}`", place()));
+            }
+        }
+        let phrases = RETIRED_PHRASES.iter().filter(|_| is_code || is_page);
+        for (old, new) in phrases.filter(|(old, _)| line.contains(old)) {
+            wrong.push(format!("{}: `{old}` is retired: `{new}`", place()));
+        }
+    }
+    wrong
 }

@@ -313,7 +313,7 @@ impl Analyser<'_> {
     /// What a parser says; nothing when it panicked or gave up.
     fn witness(&mut self, parser: fn(&str) -> Outline, script: &str) -> Option<Outline> {
         let outline = catch_unwind(AssertUnwindSafe(|| parser(script))).unwrap_or_else(|_| {
-            Outline::unread("analyser the text failed; this is a mistake in Eclusa")
+            Outline::unread("reading the text failed; this is a bug in Eclusa")
         });
         if let Some((what, at)) = outline.unread {
             self.refuse(Doubt::new(what, line(script, at)));

@@ -36,7 +36,7 @@ const OF_A_LINE: u64 = 16;
 pub struct ApplyPatch(FileToolContext);
 
 impl ApplyPatch {
-    /// Applies patches with these hands.
+    /// Applies patches in this context.
     pub fn new(context: FileToolContext) -> ApplyPatch {
         ApplyPatch(context)
     }

@@ -15,7 +15,7 @@ use crate::{
 pub struct Delete(FileToolContext);
 
 impl Delete {
-    /// Deletes with these hands.
+    /// Deletes in this context.
     pub fn new(context: FileToolContext) -> Delete {
         Delete(context)
     }

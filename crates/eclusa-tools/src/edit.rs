@@ -21,7 +21,7 @@ use crate::{
 pub struct EditFile(FileToolContext);
 
 impl EditFile {
-    /// Edits with these hands.
+    /// Edits in this context.
     pub fn new(context: FileToolContext) -> EditFile {
         EditFile(context)
     }

@@ -12,7 +12,7 @@ use crate::file_tools::{self, FileToolContext, make_directory, refused, shown};
 pub struct MakeDir(FileToolContext);
 
 impl MakeDir {
-    /// Makes directories with these hands.
+    /// Makes directories in this context.
     pub fn new(context: FileToolContext) -> MakeDir {
         MakeDir(context)
     }

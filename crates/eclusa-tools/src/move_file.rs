@@ -20,7 +20,7 @@ use crate::{
 pub struct Move(FileToolContext);
 
 impl Move {
-    /// Moves with these hands.
+    /// Moves in this context.
     pub fn new(context: FileToolContext) -> Move {
         Move(context)
     }

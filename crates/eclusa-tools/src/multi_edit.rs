@@ -15,7 +15,7 @@ use crate::{
 pub struct MultiEdit(FileToolContext);
 
 impl MultiEdit {
-    /// Edits with these hands.
+    /// Edits in this context.
     pub fn new(context: FileToolContext) -> MultiEdit {
         MultiEdit(context)
     }

@@ -67,7 +67,7 @@ impl Read {
         Read { seen, ..self }
     }
 
-    /// Shows about this many bytes at once, for houses whose limit on outputs is another.
+    /// Shows about this many bytes at once, for a gate with another limit on outputs.
     pub fn shown(self, bytes: usize) -> Read {
         Read { shown: bytes, ..self }
     }

@@ -19,7 +19,7 @@ use crate::{
 pub struct Write(FileToolContext);
 
 impl Write {
-    /// Writes with these hands.
+    /// Writes in this context.
     pub fn new(context: FileToolContext) -> Write {
         Write(context)
     }

@@ -160,7 +160,7 @@ impl Mode {
                 return verdict;
             }
             (Mode::AutoApprove, Decision::Ask) if !asked_by(Source::Rule) => {
-                (Decision::Allow, "the profile auto-approve answers for a person")
+                (Decision::Allow, "the mode auto-approve answers for a person")
             }
             (Mode::Yolo, Decision::Ask) => (Decision::Allow, "the mode yolo never asks"),
             _ => return verdict,

@@ -61,7 +61,7 @@ pub enum Stop {
     /// The tool ran, and what it would have changed was discarded for this reason: the workspace
     /// is as it was.
     Discarded(Box<Stop>),
-    /// What the tool would have changed could not be made real.
+    /// What the tool would have changed could not be applied.
     NotCommitted {
         /// Whether something that the changes rest on has changed meanwhile.
         conflict: bool,

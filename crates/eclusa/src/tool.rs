@@ -59,7 +59,7 @@ pub trait Tool: Send + Sync + 'static {
     fn touches(&self, args: &Value) -> Vec<Touch>;
 
     /// The arguments with what the call leaves to its conversation, such as the directory that an
-    /// earlier call went to. `None`: as they are. Incoming before the call is judged, so that what is
+    /// earlier call went to. `None`: as they are. Called before the call is judged, so that what is
     /// judged, approved and recorded is what runs; [`run`](Tool::run) gets it in the arguments and
     /// has no need to look again.
     fn completed(&self, _args: &Value, _conversation: &str) -> Option<Value> {

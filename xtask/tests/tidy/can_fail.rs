@@ -236,3 +236,27 @@ fn names_that_say_nothing() {
     complains(&words::unclear(&source), "`MOST`");
     assert_eq!(words::unclear(&source).len(), 2);
 }
+
+#[test]
+fn sentences_that_a_rename_broke() {
+    let source = |doc: &str| {
+        let text = format!("pub trait PinStore {{}}\nstruct Notes;\n/// {doc}\nfn f() {{}}\n");
+        [Source::new("crates/a/src/x.rs", &text)]
+    };
+    let broken = words::sentences_that_begin_with_a_type(&source("PinStore this instead."));
+    complains(&broken, "crates/a/src/x.rs:3: begins with `PinStore`");
+    for fine in ["`PinStore` keeps it.", "Notes that it was asked.", "A PinStore.\n/// PinStore."] {
+        assert_eq!(words::sentences_that_begin_with_a_type(&source(fine)), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn words_that_were_replaced() {
+    let source = |path: &str| Source::new(path, "// Mend the shelf_of it with these hands.\n");
+    let wrong = words::retired(&source("crates/a/src/x.rs"));
+    complains(&wrong, "`mend` is retired: `fix`");
+    complains(&wrong, "`shelf` is retired");
+    complains(&wrong, "`these hands` is retired");
+    assert_eq!(words::retired(&source("README.md")).len(), 1);
+    assert_eq!(words::retired(&source("workshop/x.md")), Vec::<String>::new());
+}

@@ -101,6 +101,16 @@ fn files_and_constants_have_plain_names() {
 }
 
 #[test]
+fn no_sentence_begins_with_a_type_that_a_rename_put_there() {
+    none(words::sentences_that_begin_with_a_type(&SOURCES));
+}
+
+#[test]
+fn retired_words_do_not_come_back() {
+    none(SOURCES.iter().flat_map(words::retired).collect());
+}
+
+#[test]
 fn crates_depend_one_way() {
     // S1.66
     let packages = direction::packages(root()).unwrap();

@@ -68,7 +68,7 @@ impl Gateway {
         resource_owner.watch(uri).map_err(|why| ErrorData::invalid_request(why, None))
     }
 
-    /// Notification of all servers, and what they say that belongs to no call.
+    /// Notifications of all servers, and what they say that belongs to no call.
     pub(crate) fn news(
         &self,
     ) -> (broadcast::Receiver<Notification>, broadcast::Receiver<Notification>) {

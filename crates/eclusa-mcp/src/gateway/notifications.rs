@@ -1,4 +1,4 @@
-//! Notification of a server: lists that changed, and resources that did. Servers of the older era just
+//! Notifications of a server: lists that changed, and resources that did. Servers of the older era just
 //! tell; those of the newer one are listened to.
 
 use std::{
@@ -60,7 +60,7 @@ impl Default for Broadcaster {
 }
 
 impl Broadcaster {
-    /// Notification, and messages.
+    /// Subscribes to notifications, and to messages of the log.
     pub(super) fn heard(
         &self,
     ) -> (broadcast::Receiver<Notification>, broadcast::Receiver<Notification>) {

@@ -157,7 +157,7 @@ impl<T> OrderedTransport<T> {
             JsonRpcMessage::Error(it) if it.id.is_some() && it.id == self.late => return None,
             _ => {}
         }
-        Some(mended(message))
+        Some(repaired(message))
     }
 
     /// A server that refuses the newer era, whichever way, is a server of the older one: it names
@@ -189,7 +189,7 @@ impl<T> OrderedTransport<T> {
 
 /// A question that leads to an address has no number of its own in the newer era, and rmcp takes none
 /// without.
-fn mended(mut message: RxJsonRpcMessage<RoleClient>) -> RxJsonRpcMessage<RoleClient> {
+fn repaired(mut message: RxJsonRpcMessage<RoleClient>) -> RxJsonRpcMessage<RoleClient> {
     let JsonRpcMessage::Response(response) = &mut message else { return message };
     let ServerResult::CustomResult(CustomResult(said)) = &mut response.result else {
         return message;

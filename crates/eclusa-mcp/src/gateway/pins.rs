@@ -17,7 +17,7 @@ pub trait PinStore: Send + Sync + 'static {
     /// What was pinned of this server; empty for one that was never used.
     fn pinned(&self, server: &str) -> io::Result<PinnedDefinitions>;
 
-    /// PinStore this instead of what was.
+    /// Pins this instead of what was pinned.
     fn pin(&self, server: &str, pinned: &PinnedDefinitions) -> io::Result<()>;
 }
 

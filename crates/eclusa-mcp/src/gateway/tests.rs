@@ -373,7 +373,7 @@ impl Credentials for NoCredentials {
     }
 }
 
-/// PinStore in memory.
+/// Pins in memory.
 #[derive(Default)]
 struct MemoryPins(Mutex<PinnedDefinitions>);
 

@@ -127,7 +127,7 @@ impl ServerHandler for Server {
     ) -> Result<InitializeResult, ErrorData> {
         let mut answer = self.negotiate_initialize(&request)?;
         answer.instructions = self.info_now().instructions;
-        // What was agreed on holds from here, not what was wished for.
+        // What was agreed on holds from here, not what was requested.
         let mut agreed = request;
         agreed.protocol_version = answer.protocol_version.clone();
         context.peer.set_peer_info(agreed);

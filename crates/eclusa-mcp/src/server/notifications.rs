@@ -38,7 +38,7 @@ impl Subscriptions {
         Ok(())
     }
 
-    /// Subscriptions it no longer.
+    /// Ends the subscription to a resource.
     pub(crate) fn forget(&self, uri: &str) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(uri);
     }

@@ -30,7 +30,7 @@ struct Wire<'a> {
     because: Vec<Because<'a>>,
     reason: Option<Cow<'a, str>>,
     destructive: bool,
-    deliverable: Option<Challenge<'a>>,
+    deliverable: Option<ReportWire<'a>>,
     #[serde(default)]
     preview: Option<Before<'a>>,
     binding: Cow<'a, str>,
@@ -67,7 +67,7 @@ struct Requires<'a> {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Challenge<'a> {
+struct ReportWire<'a> {
     hidden_assumptions: Cow<'a, [String]>,
     failure_scenarios: Cow<'a, [String]>,
     verdict: Cow<'a, str>,
@@ -118,7 +118,7 @@ pub(super) fn write(question: &Question) -> Result<String, String> {
         because: question.verdict.because.iter().map(because_out).collect(),
         reason: question.reason.as_ref().map(Cow::from),
         destructive: question.destructive,
-        deliverable: question.reverse_thinking.as_ref().map(|it| Challenge {
+        deliverable: question.reverse_thinking.as_ref().map(|it| ReportWire {
             hidden_assumptions: (&it.hidden_assumptions[..]).into(),
             failure_scenarios: (&it.failure_scenarios[..]).into(),
             verdict: it.verdict.as_str().into(),
@@ -185,7 +185,7 @@ pub(super) fn read(text: &str) -> Result<Question, String> {
         verdict: Verdict { decision: decision_in(&wire.decision)?, because: because? },
         reason: wire.reason.map(Cow::into_owned),
         destructive: wire.destructive,
-        reverse_thinking: wire.deliverable.map(deliverable_in).transpose()?,
+        reverse_thinking: wire.deliverable.map(report_in).transpose()?,
         preview: wire.preview.map(|it| Preview {
             summary: it.summary.into_owned(),
             diff: it.diff.into_owned(),
@@ -315,16 +315,16 @@ fn decision_in(word: &str) -> Result<Decision, String> {
         .ok_or_else(|| unknown(word))
 }
 
-fn deliverable_in(challenge: Challenge<'_>) -> Result<ReverseThinkingReport, String> {
+fn report_in(report: ReportWire<'_>) -> Result<ReverseThinkingReport, String> {
     let verdict = [Advice::Proceed, Advice::Ask, Advice::Stop]
         .into_iter()
-        .find(|advice| advice.as_str() == challenge.verdict)
-        .ok_or_else(|| unknown(&challenge.verdict))?;
+        .find(|advice| advice.as_str() == report.verdict)
+        .ok_or_else(|| unknown(&report.verdict))?;
     Ok(ReverseThinkingReport {
-        hidden_assumptions: challenge.hidden_assumptions.into_owned(),
-        failure_scenarios: challenge.failure_scenarios.into_owned(),
+        hidden_assumptions: report.hidden_assumptions.into_owned(),
+        failure_scenarios: report.failure_scenarios.into_owned(),
         verdict,
-        verdict_reason: challenge.verdict_reason.into_owned(),
+        verdict_reason: report.verdict_reason.into_owned(),
     })
 }
 

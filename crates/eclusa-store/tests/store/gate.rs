@@ -1,4 +1,4 @@
-//! A gate whose log, spool and desk are one store.
+//! A gate whose log, spool and approval queue are one store.
 
 use std::{
     sync::{

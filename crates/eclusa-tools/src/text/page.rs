@@ -11,7 +11,7 @@ use std::{
 use memchr::{memchr, memrchr};
 
 use super::encoding::{Encoding, Format, latin1_char};
-use numbered::{Desk, Mark};
+use numbered::{LineBuffer, Mark};
 
 mod numbered;
 
@@ -61,14 +61,14 @@ pub fn page(reader: impl Read, size: u64, format: Format, window: Window) -> io:
         }
         number += 1;
     }
-    let (mut line, mut desk) = (Vec::new(), Desk::default());
+    let (mut line, mut buffer) = (Vec::new(), LineBuffer::default());
     loop {
         if source.is_done()? {
             page.total = Some(number - 1);
             return Ok(page);
         }
         // Nearly all lines lie in one piece, and many of them in one.
-        let (used, lines) = page.push_all(number, source.fill()?, window, &mut desk);
+        let (used, lines) = page.push_all(number, source.fill()?, window, &mut buffer);
         source.used += used;
         number += lines;
         if lines > 0 {
@@ -108,7 +108,7 @@ impl Page {
         first: u64,
         there: &[u8],
         window: Window,
-        desk: &mut Desk,
+        buffer: &mut LineBuffer,
     ) -> (usize, u64) {
         // A byte order mark can be in the first line.
         if first == 1 {
@@ -120,8 +120,8 @@ impl Page {
         };
         // A line that is broken is for others.
         let good = str::from_utf8(there).map_or_else(|err| err.valid_up_to(), str::len);
-        let laid = desk.lay(first, ended(there.get(..good).unwrap_or_default()), fits);
-        self.text.push_str(desk.text());
+        let laid = buffer.lay(first, ended(there.get(..good).unwrap_or_default()), fits);
+        self.text.push_str(buffer.text());
         self.lines += laid.1;
         laid
     }

@@ -84,12 +84,12 @@ pub(crate) fn plan(changes: &Changes) -> Result<Vec<Item<'_>>, CommitError> {
     })))
 }
 
-/// The steps that grant these wishes, which are sorted by path, in an order in which each step
+/// The steps that reach these goals, which are sorted by path, in an order in which each step
 /// can be taken: what opens directories, what goes, deepest first, what comes, what closes them.
-pub(crate) fn arrange<'a>(wishes: impl Iterator<Item = PathGoal<'a>>) -> Vec<Item<'a>> {
+pub(crate) fn arrange<'a>(goals: impl Iterator<Item = PathGoal<'a>>) -> Vec<Item<'a>> {
     let mut phases: [Vec<Item<'a>>; 4] = Default::default();
     let [open, remove, place, close] = &mut phases;
-    for PathGoal { path, mut old, mut new, source } in wishes {
+    for PathGoal { path, mut old, mut new, source } in goals {
         let item = |act, old, new, source| {
             let op = Op { old, new, ..Op::bare(path.clone(), act) };
             Item { op, source }

@@ -15,8 +15,8 @@ use crate::ContentDigest;
 /// Where a content is kept, or would be.
 pub(crate) fn path(state: &Path, digest: ContentDigest) -> PathBuf {
     let hex = blake3::Hash::from_bytes(digest.0).to_hex().to_string();
-    let (shelf, name) = hex.split_at_checked(2).unwrap_or(("", &hex));
-    state.join("store").join(shelf).join(name)
+    let (directory, name) = hex.split_at_checked(2).unwrap_or(("", &hex));
+    state.join("store").join(directory).join(name)
 }
 
 /// Reads a kept content.
@@ -36,12 +36,12 @@ pub(crate) fn pack(state: &Path, from: &mut dyn Read, mark: &str) -> io::Result<
     // What it replaces is deleted next, so it must be on the disk for good.
     file.sync_data()?;
     let place = path(state, digest);
-    if let Some(shelf) = place.parent() {
-        std::fs::create_dir_all(shelf)?;
+    if let Some(directory) = place.parent() {
+        std::fs::create_dir_all(directory)?;
     }
     rustix::fs::renameat(CWD, &part, CWD, &place)?;
-    if let Some(shelf) = place.parent() {
-        File::open(shelf)?.sync_all()?;
+    if let Some(directory) = place.parent() {
+        File::open(directory)?.sync_all()?;
     }
     Ok(digest)
 }
@@ -49,12 +49,12 @@ pub(crate) fn pack(state: &Path, from: &mut dyn Read, mark: &str) -> io::Result<
 /// What is kept, and how many bytes each takes.
 pub(crate) fn kept(state: &Path) -> io::Result<BTreeMap<PathBuf, u64>> {
     let mut kept = BTreeMap::new();
-    for shelf in std::fs::read_dir(state.join("store"))? {
-        let shelf = shelf?;
-        if !shelf.file_type()?.is_dir() {
+    for directory in std::fs::read_dir(state.join("store"))? {
+        let directory = directory?;
+        if !directory.file_type()?.is_dir() {
             continue;
         }
-        for content in std::fs::read_dir(shelf.path())? {
+        for content in std::fs::read_dir(directory.path())? {
             let content = content?;
             kept.insert(content.path(), content.metadata()?.len());
         }

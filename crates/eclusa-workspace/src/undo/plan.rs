@@ -118,10 +118,10 @@ impl Plan {
         }
         // The steps between are not taken, so they are checked here.
         self.check(workspace, dirs)?;
-        let mut wishes = BTreeMap::<PathBuf, (Op, Op, Option<Op>)>::new();
+        let mut goals = BTreeMap::<PathBuf, (Op, Op, Option<Op>)>::new();
         for op in self.ops {
             let holds = matches!(op.act, StepKind::Put | StepKind::Swap).then(|| op.clone());
-            wishes
+            goals
                 .entry(op.path.clone())
                 .and_modify(|(_, last, slot)| {
                     *last = op.clone();
@@ -133,13 +133,13 @@ impl Plan {
         }
         // What is in the workspace now need not be kept anywhere else.
         let mut present: HashMap<ContentDigest, PathBuf> = HashMap::new();
-        for (path, (first, ..)) in &wishes {
+        for (path, (first, ..)) in &goals {
             if let Some(Expected { what: NodeContent::File(digest), .. }) = &first.old {
                 present.insert(*digest, path.clone());
             }
         }
         let mut granted = Vec::new();
-        for (path, (first, last, holds)) in wishes {
+        for (path, (first, last, holds)) in goals {
             let source = match (&last.new, holds) {
                 (Some(new), Some(op)) => match &new.what {
                     NodeContent::File(digest) => Some(match present.get(digest) {

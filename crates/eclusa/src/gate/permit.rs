@@ -120,7 +120,7 @@ fn described(call: &Validated) -> String {
     format!("{}({})", call.name(), call.args())
 }
 
-/// Takes the call through the passes. INVARIANT: `trail.verdict` is the verdict on this call.
+/// Takes the call through the preflight steps that its verdict needs. INVARIANT: `trail.verdict` is the verdict on this call.
 ///
 /// Most calls need none of them, so each is boxed: what is not needed takes no room.
 async fn pass_all(

@@ -47,7 +47,7 @@ impl Settled {
 const MAX_OVERTAKEN: usize = 16;
 
 /// Settles a call: its changes are judged, shown to a person where the rules say so, and then
-/// made real all together or not at all. A call that changes nothing passes.
+/// applied all together or not at all. A call that changes nothing passes.
 ///
 /// Discarding the changes does not discard the output: what ran is told, together with the reason
 /// why nothing was applied (C34).

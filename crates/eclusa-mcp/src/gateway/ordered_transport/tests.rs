@@ -84,6 +84,6 @@ fn a_question_for_an_address_is_read_without_a_number() {
     let said = serde_json::json!({"resultType": "input_required", "inputRequests": asks});
     let line = serde_json::json!({"jsonrpc": "2.0", "id": 1, "result": said});
     let message: RxJsonRpcMessage<RoleClient> = serde_json::from_value(line).unwrap();
-    let JsonRpcMessage::Response(it) = mended(message) else { panic!("no answer") };
+    let JsonRpcMessage::Response(it) = repaired(message) else { panic!("no answer") };
     assert!(matches!(it.result, ServerResult::InputRequiredResult(_)), "{:?}", it.result);
 }

@@ -49,12 +49,12 @@ impl Mark {
 
 /// Where lines are put together: in bytes, because a piece of fixed length may end within a character.
 #[derive(Debug, Default)]
-pub(super) struct Desk {
+pub(super) struct LineBuffer {
     bytes: Vec<u8>,
     used: usize,
 }
 
-impl Desk {
+impl LineBuffer {
     /// Lays out the lines of these bytes, all of which end, as long as `fits` says so of how much is
     /// there and how long the next one is. Returns how many bytes and lines those were.
     pub(super) fn lay(
