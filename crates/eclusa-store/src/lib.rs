@@ -16,6 +16,7 @@ mod error;
 mod options;
 mod read;
 mod schema;
+mod session_tables;
 mod sessions;
 mod spool;
 mod store;

@@ -8,7 +8,9 @@ use std::{
 use eclusa::Durability;
 use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 
-use crate::{Options, StoreError, approval_tables, error::InStore, sessions, transcript_tables};
+use crate::{
+    Options, StoreError, approval_tables, error::InStore, session_tables, transcript_tables,
+};
 
 /// Marks a database as a store: `Ecls`.
 const APPLICATION: i64 = 0x4563_6c73;
@@ -27,7 +29,7 @@ const STEPS: [&str; 6] = [
     transcript_tables::TABLES,
     approval_tables::TABLES,
     NUMBERED_CALLS,
-    sessions::TABLE,
+    session_tables::TABLE,
 ];
 
 const FIRST_TABLES: &str = "
@@ -354,7 +356,7 @@ fn probe(connection: &Connection, path: &Path, format: i64) -> Result<(), StoreE
     let known = if format < 2 { OLDEST_PROBES } else { PROBES.len() };
     let conversations = transcript_tables::PROBES.into_iter().filter(|_| format >= 3);
     let approvals = approval_tables::PROBES.into_iter().filter(|_| format >= 4);
-    let sessions = sessions::PROBES.into_iter().filter(|_| format >= 6);
+    let sessions = session_tables::PROBES.into_iter().filter(|_| format >= 6);
     let later = conversations.chain(approvals).chain(sessions);
     for sql in PROBES.into_iter().take(known).chain(later) {
         connection.prepare(sql).map_err(|err| StoreError::Damaged {

@@ -10,18 +10,6 @@ use crate::{
     writer::{Transaction, to_sql},
 };
 
-/// The table. `changed` is when it last was, in milliseconds since 1970.
-pub(crate) const TABLE: &str = "
-CREATE TABLE sessions (
-    name TEXT PRIMARY KEY,
-    state TEXT NOT NULL,
-    changed INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-";
-
-/// Prepared at start, so that a table that is different is found early.
-pub(crate) const PROBES: [&str; 1] = ["SELECT name, state, changed FROM sessions"];
-
 impl SessionState for Store {
     fn load(&self, session: &str) -> Result<SessionRecord, SessionError> {
         let found = self.look(|connection| state(connection, session)).map_err(failed)?;

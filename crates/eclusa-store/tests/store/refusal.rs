@@ -60,7 +60,7 @@ fn a_newer_format_is_refused() {
     let room = Room::new();
     fill(&room.open(), 1);
     room.stranger().execute_batch("PRAGMA user_version = 99").unwrap();
-    let newer = StoreError::Newer { path: room.path(), found: 99, known: 5 };
+    let newer = StoreError::Newer { path: room.path(), found: 99, known: 6 };
     assert_eq!(refusal(&room.path()), newer);
     assert_eq!(Store::open_read_only(&room.path()).unwrap_err(), newer);
     assert!(newer.to_string().contains("Use the newer program"), "{newer}");
