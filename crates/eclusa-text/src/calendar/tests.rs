@@ -1,70 +1,26 @@
-//! Every day of three hundred years, many of the others, and what no calendar has.
+//! Every day of three hundred years, and what no calendar has.
 
 use proptest::prelude::*;
 
 use super::{Date, UtcTime};
 
-/// The three calendars that this one replaces, as they were.
-mod before {
-    pub(super) fn of_terminal(days: u64) -> (u64, u64, u64) {
-        let days = days + 719_468;
-        let (era, day_of_era) = (days / 146_097, days % 146_097);
-        let year_of_era =
-            (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let shifted = (5 * day_of_year + 2) / 153;
-        let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-        let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-        let year = year_of_era + era * 400 + u64::from(month <= 2);
-        (year, month, day)
-    }
-
-    pub(super) fn of_chat(days: i64) -> (i64, i64, i64) {
-        let z = days + 719_468;
-        let era = z.div_euclid(146_097);
-        let doe = z.rem_euclid(146_097);
-        let yoe = (doe - doe / 1_460 + doe / 36_524 - doe / 146_096) / 365;
-        let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-        let mp = (5 * doy + 2) / 153;
-        let day = doy - (153 * mp + 2) / 5 + 1;
-        let month = if mp < 10 { mp + 3 } else { mp - 9 };
-        (yoe + era * 400 + i64::from(month <= 2), month, day)
-    }
-
-    pub(super) fn days_of_chat(year: i64, month: i64, day: i64) -> i64 {
-        let year = year - i64::from(month <= 2);
-        let era = year.div_euclid(400);
-        let yoe = year.rem_euclid(400);
-        let mp = if month > 2 { month - 3 } else { month + 9 };
-        let doy = (153 * mp + 2) / 5 + day - 1;
-        let doe = yoe * 365 + yoe / 4 - yoe / 100 + doy;
-        era * 146_097 + doe - 719_468
-    }
-
-    pub(super) fn days_of_rules(year: i64, month: i64, day: i64) -> i64 {
-        let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-        let leap = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-        let of_year = (153 * month + 2) / 5 + day - 1;
-        year * 365 + leap + of_year - 719_468
-    }
-}
-
 #[test]
-fn every_day_is_what_the_three_calendars_before_said() {
-    // Every day from 1900 to 2200, then some of every month until 9999.
-    for days in (-25_567..84_006_i64).chain((84_006..2_932_897).step_by(13)) {
-        let date = Date::after_1970(days);
-        let wide = (date.year, i64::from(date.month), i64::from(date.day));
-        assert_eq!(wide, before::of_chat(days));
-        assert_eq!(date.days(), Some(days));
-        assert_eq!(days, before::days_of_chat(wide.0, wide.1, wide.2));
-        assert_eq!(days, before::days_of_rules(wide.0, wide.1, wide.2));
-        if let Ok(days) = u64::try_from(days) {
-            let (year, month, day) = before::of_terminal(days);
-            let old = format!("{year:04}-{month:02}-{day:02}");
-            assert_eq!(date.to_string(), old);
-        }
+fn every_day_follows_the_one_before() {
+    // Every day from 1900 to 2200.
+    for days in -25_567..84_006_i64 {
+        let (today, tomorrow) = (Date::after_1970(days), Date::after_1970(days + 1));
+        assert_eq!(today.days(), Some(days), "{today}");
+        let next = [
+            Date { day: today.day + 1, ..today },
+            Date { month: today.month + 1, day: 1, ..today },
+            Date { year: today.year + 1, month: 1, day: 1 },
+        ];
+        let next = next.into_iter().find(|it| it.days().is_some());
+        assert_eq!(next, Some(tomorrow), "{today}");
     }
+    assert_eq!(Date::after_1970(-25_567).to_string(), "1900-01-01");
+    assert_eq!(Date::after_1970(84_005).to_string(), "2199-12-31");
+    assert_eq!(Date::after_1970(2_932_896).to_string(), "9999-12-31");
 }
 
 #[test]
