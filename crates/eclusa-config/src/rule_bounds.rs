@@ -7,6 +7,7 @@ use eclusa::{
     approve::{Escalation, Proof, Requirement},
     policy::{Amount, EffectConditions, Validity},
 };
+use eclusa_text::calendar::Date;
 use toml::value::{Datetime, Offset};
 
 use crate::{
@@ -198,7 +199,8 @@ fn moment(text: &str) -> Result<u64, String> {
         || format!("`{text}` is not a time; write it like `2026-12-01T18:00:00Z`, or a date alone");
     let read: Datetime = text.parse().map_err(|_| wrong())?;
     let date = read.date.ok_or_else(wrong)?;
-    let days = days_since_1970(date.year.into(), date.month.into(), date.day.into());
+    let date = Date { year: date.year.into(), month: date.month, day: date.day };
+    let days = date.days().ok_or_else(wrong)?;
     let seconds = match (read.time, read.offset) {
         (None, _) => 0,
         (Some(_), None) => {
@@ -217,15 +219,6 @@ fn moment(text: &str) -> Result<u64, String> {
     };
     let seconds = days * 86_400 + seconds;
     u64::try_from(seconds).map(|it| it * 1000).map_err(|_| wrong())
-}
-
-/// Days from 1970-01-01 to a date of the Gregorian calendar. Years begin in March here, so that
-/// the day that comes and goes is the last.
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let leap = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    let of_year = (153 * month + 2) / 5 + day - 1;
-    year * 365 + leap + of_year - 719_468
 }
 
 #[cfg(test)]

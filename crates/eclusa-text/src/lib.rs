@@ -22,6 +22,7 @@
 
 use std::fmt::Write;
 
+pub mod calendar;
 mod characters;
 mod word_table;
 mod words;

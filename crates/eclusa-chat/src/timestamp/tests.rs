@@ -16,3 +16,18 @@ fn times_are_written_and_read_back() {
         assert_eq!(from_iso(wrong), None, "{wrong}");
     }
 }
+
+#[test]
+fn times_that_no_clock_shows_are_none() {
+    for wrong in [
+        "2025-02-31T00:00:00Z",
+        "2025-13-01T00:00:00Z",
+        "2025-11-15T24:00:00Z",
+        "2025-11-15T19:25:60Z",
+        "2025-11-15T9999999999999999999:00:00Z",
+        "9223372036854775807-01-01T00:00:00Z",
+        "1969-12-31T23:59:59Z",
+    ] {
+        assert_eq!(from_iso(wrong), None, "{wrong}");
+    }
+}
