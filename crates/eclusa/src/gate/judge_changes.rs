@@ -6,8 +6,8 @@ use std::{
 };
 
 use crate::{
-    Changes, Decision, Effects, JudgeContext, Mode, Node, PermissionClass,
-    Policy as _, Reason, RepositoryFacts, Rules, Run, Source, Touch, Validated, Verdict,
+    Changes, Decision, Effects, JudgeContext, Mode, Node, PermissionClass, Policy as _, Reason,
+    RepositoryFacts, Rules, Run, Source, Touch, Validated, Verdict,
     audit::trail::Trail,
     gate::{GateSetup, allowance::is_by_rule},
 };
@@ -113,7 +113,7 @@ fn answered(verdict: Verdict, before: Option<&Verdict>) -> Verdict {
         decision: Decision::Allow,
         source: Source::Default,
         origin: "approval".into(),
-        text: "a person said yes to it before it ran".into(),
+        text: "approved by a person before it ran".into(),
     });
     Verdict::from_reasons(because)
 }
