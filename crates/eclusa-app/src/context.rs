@@ -79,6 +79,9 @@ impl AppContext {
         if global.mode.is_some() {
             config.modes.clear();
         }
+        if let Some(language) = config.language {
+            eclusa_term::language::configure(language);
+        }
         config.block_places(&paths.workspace, paths.out_of_reach());
         let (mode, dry_run, example_tools) = (config.mode, global.dry_run, global.example_tools);
         Ok(AppContext { mode, dry_run, example_tools, paths, config })

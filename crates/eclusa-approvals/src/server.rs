@@ -162,9 +162,7 @@ impl PageServer {
             false => self.guard.check(request.method(), request.headers()),
         };
         let mut answer = match checked {
-            Err(Refusal::Host) => {
-                text(StatusCode::FORBIDDEN, "this is not the host that was meant")
-            }
+            Err(Refusal::Host) => text(StatusCode::FORBIDDEN, "wrong Host header"),
             Err(Refusal::Origin) => text(StatusCode::FORBIDDEN, "only our own page may do this"),
             Err(Refusal::Type) => text(StatusCode::UNSUPPORTED_MEDIA_TYPE, "this must be JSON"),
             Ok(()) if by_hook => self.hook_answer(request).await,

@@ -215,7 +215,7 @@ Examples:
         #[command(subcommand)]
         what: Option<PeopleCommand>,
     },
-    /// Answer questions beforehand: a rule for so many calls and so long
+    /// Pre-approve calls: a rule limited by count and time
     #[command(after_help = allow::EXAMPLES)]
     Allow(AllowArgs),
     /// Run calls that waited for an approval, once somebody has said yes

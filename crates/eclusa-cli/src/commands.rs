@@ -62,7 +62,7 @@ pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
         let (ctx, broken) = AppContext::open_anyway(global)?;
         if let Some(why) = broken {
             screen::error(&why.lines());
-            screen::note("the rules that are shipped hold for this command");
+            screen::note("using the default rules for this command");
         }
         Ok::<_, Failure>(ctx)
     };

@@ -20,7 +20,7 @@ use eclusa_app::{
     tickets, trust, undo_retention, up_token,
 };
 use eclusa_spawn as spawn;
-use eclusa_term::{failure, screen, since, terminal, timestamp};
+use eclusa_term::{failure, language, screen, since, terminal, timestamp};
 
 use args::{AgentsCommand, Args, Command, Global};
 use failure::{Exit, Failure};
@@ -52,6 +52,7 @@ fn main() -> ExitCode {
         return commands::hook(args.global, agent);
     }
     screen::configure(args.global.color, args.global.utc);
+    language::configure(language::from_variables(|name| std::env::var(name).ok()));
     let ended = run(args);
     // Whatever was started has ended before we do.
     spawn::wait_for_killers();

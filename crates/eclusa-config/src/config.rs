@@ -9,6 +9,7 @@ use std::{
 use eclusa::{
     Blocked, Durability, Limits, Mode, ModeRule, OnNoApprover, Registry, Rule,
     audit::ArgsInLog,
+    catalogue::Language,
     policy::EffectLimits,
     preflight::PreflightStep,
     settings::{CheckSettings, ServerSettings},
@@ -30,6 +31,8 @@ pub struct Config {
     pub modes: Vec<ModeRule>,
     /// What happens when nobody can be asked.
     pub on_no_approver: OnNoApprover,
+    /// The language in which people are asked. `None`: as the environment says.
+    pub language: Option<Language>,
     /// The order of the passes between verdict and permit.
     pub order: Vec<PreflightStep>,
     /// How much a call may use.
@@ -141,6 +144,7 @@ impl Config {
             mode: Mode::default(),
             modes: Vec::new(),
             on_no_approver: OnNoApprover::default(),
+            language: None,
             order: PreflightStep::ORDER.to_vec(),
             limits: Limits::default(),
             effects: EffectLimits::default(),

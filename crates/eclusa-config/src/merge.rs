@@ -156,6 +156,9 @@ fn chat(source: &mut LayerReader<'_>, below: &mut Config, chat: &Chat) {
 fn words(source: &mut LayerReader<'_>, below: &mut Config, file: &ConfigFile) {
     set_enum(source, &mut below.mode, file.mode.as_ref());
     set_enum(source, &mut below.on_no_approver, file.on_no_approver.as_ref());
+    if let Some(language) = &file.language {
+        set_trusted_only(source, &language.span, &mut below.language, Some(language.it.0));
+    }
     set_enum(source, &mut below.durability, file.audit.durability.as_ref());
     if let Some(args) = &file.audit.args {
         set_trusted_only(source, &args.span, &mut below.args_in_log, args.it.0);

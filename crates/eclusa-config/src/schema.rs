@@ -4,7 +4,8 @@
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use eclusa::{
-    Cut, Decision, Durability, Mode, OnNoApprover, audit::ArgsInLog, preflight::PreflightStep,
+    Cut, Decision, Durability, Mode, OnNoApprover, audit::ArgsInLog, catalogue::Language,
+    preflight::PreflightStep,
 };
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::Deserialize;
@@ -42,6 +43,9 @@ pub(super) struct ConfigFile {
     pub(super) modes: Vec<Spanned<WrittenMode>>,
     /// What happens when a person must be asked and nobody can be.
     pub(super) on_no_approver: Option<Spanned<Keyword<OnNoApprover>>>,
+    /// The language in which people are asked and told what came of a call. Without it the locale
+    /// of the environment decides. What models and programs read is English.
+    pub(super) language: Option<Spanned<Keyword<Language>>>,
     /// The order of the passes between verdict and run. Without `reverse-thinking` or `checkpoint`
     /// the other stands for both, for tools that ask for both.
     pub(super) order: Option<Spanned<Vec<Keyword<PreflightStep>>>>,

@@ -6,6 +6,7 @@ use eclusa::{
     Cut, Decision, Durability, Mode, OnNoApprover, PermissionClass,
     approve::Proof,
     audit::ArgsInLog,
+    catalogue::Language,
     policy::Access,
     preflight::PreflightStep,
     settings::{ServerPermission, WorkspaceAccess},
@@ -125,6 +126,11 @@ impl KeywordSet for OnNoApprover {
         ("queue", OnNoApprover::Queue),
         ("allow-with-warning", OnNoApprover::AllowWithWarning),
     ];
+}
+
+impl KeywordSet for Language {
+    const WORDS: &'static [(&'static str, Language)] =
+        &[("en", Language::English), ("pt", Language::Portuguese), ("es", Language::Spanish)];
 }
 
 impl KeywordSet for PreflightStep {

@@ -4,6 +4,7 @@
 //! program's commands.
 
 pub mod failure;
+pub mod language;
 pub mod screen;
 pub mod since;
 pub mod terminal;

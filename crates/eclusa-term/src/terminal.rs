@@ -84,7 +84,7 @@ impl Terminal {
             keys.line()
         };
         match ask().map_err(|err: io::Error| err.to_string())? {
-            key_reader::TypedLine::Line(line) => Ok(["y", "yes"].contains(&line.as_str())),
+            key_reader::TypedLine::Line(line) => Ok(crate::language::is_yes(&line)),
             key_reader::TypedLine::End | key_reader::TypedLine::GivenUp => Ok(false),
         }
     }

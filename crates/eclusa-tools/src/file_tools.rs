@@ -263,7 +263,7 @@ pub(crate) async fn with_file<T: Send + 'static>(
 }
 
 fn broke_off(_: JoinError) -> Result<Output, ToolError> {
-    Err(ToolError::new("it broke off, and nothing was changed; try again"))
+    Err(ToolError::new("internal error, nothing changed; try again"))
 }
 
 /// A path that was reached, in a form that can be asked for again whatever it begins with.

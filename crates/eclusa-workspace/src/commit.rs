@@ -126,8 +126,8 @@ pub enum CommitError {
     /// The commit failed, and so did taking it back. The journal is kept, and it is tried again
     /// before the next commit and when the workspace is next opened.
     #[error(
-        "call {call} is half done: {because}; it could not be taken back: {fault}; \
-         it is tried again before the next change"
+        "call {call} was only partly applied ({because}) and could not be rolled back: {fault}; \
+         this is tried again before the next change"
     )]
     Stuck {
         /// The call.

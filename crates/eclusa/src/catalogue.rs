@@ -4,9 +4,12 @@
 //! why; these are for a surface that speaks to people in their own language and shows the English
 //! details below. Programs go by the code.
 
-/// A language that the catalogue knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A language that people are spoken to in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Language {
+    /// English: the words of the gate itself.
+    #[default]
+    English,
     /// Portuguese.
     Portuguese,
     /// Spanish.
@@ -14,6 +17,9 @@ pub enum Language {
 }
 
 impl Language {
+    /// All of them.
+    pub const ALL: [Language; 3] = [Language::English, Language::Portuguese, Language::Spanish];
+
     /// Reads a language from a locale such as `pt_BR.UTF-8` or `es`. English and all others: `None`.
     pub fn from_locale(locale: &str) -> Option<Language> {
         match locale.split(['_', '-', '.', '@']).next() {
@@ -24,14 +30,15 @@ impl Language {
     }
 }
 
-/// The sentence for the code of an outcome ([`Reply::code`](crate::Reply::code)); `None` for `ok`
-/// and for what is no code.
+/// The sentence for the code of an outcome ([`Reply::code`](crate::Reply::code)); `None` in English,
+/// where the message says it, for `ok` and for what is no code.
 pub fn sentence(code: &str, language: Language) -> Option<&'static str> {
     let (_, portuguese, spanish) = SENTENCES.iter().find(|(it, ..)| *it == code)?;
-    Some(match language {
-        Language::Portuguese => portuguese,
-        Language::Spanish => spanish,
-    })
+    match language {
+        Language::English => None,
+        Language::Portuguese => Some(portuguese),
+        Language::Spanish => Some(spanish),
+    }
 }
 
 /// Code, Portuguese, Spanish.

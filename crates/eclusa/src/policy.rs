@@ -326,8 +326,8 @@ fn floors<'a>(
         because.push(reason(Decision::Ask, Source::Floor, "shell", text));
     }
     if unknown {
-        let text = "nobody can tell what it would touch (a tool of your own says it with `reads` and \
-                    `writes`, `reads = []` for nothing)";
+        let text = "the tool does not declare what it reads or writes (a tool of your own declares \
+                    it with `reads` and `writes`, `reads = []` for nothing)";
         because.push(reason(Decision::Ask, Source::Floor, "touches", text));
     }
     paths
@@ -341,23 +341,23 @@ fn unruled(call: &CallView<'_>) -> (Decision, &'static str) {
     match call.class() {
         _ if call.facts().sensitive => (Decision::Ask, "the tool is sensitive"),
         PermissionClass::ReadOnly if touches.all(|it| matches!(it, Touch::Read(_))) => {
-            (Decision::Allow, "it only looks")
+            (Decision::Allow, "read-only")
         }
         PermissionClass::ReadOnly => {
             (Decision::Ask, "its class is read-only, but it does more than read")
         }
         PermissionClass::File if call.touches().is_empty() => {
-            (Decision::Ask, "it does not say which files it touches")
+            (Decision::Ask, "the tool does not declare which files it uses")
         }
         PermissionClass::File if touches.all(|it| matches!(it, Touch::Read(_))) => {
             (Decision::Allow, "it only reads in the workspace")
         }
         PermissionClass::File if call.facts().stages && touches_files(call) => {
-            (Decision::Stage, "its changes are reviewed before they are applied")
+            (Decision::Stage, "changes are reviewed before they are applied")
         }
-        PermissionClass::File => (Decision::Ask, "it does more than read files"),
+        PermissionClass::File => (Decision::Ask, "it writes files or runs code"),
         PermissionClass::Shell if call.facts().stages => {
-            (Decision::Stage, "its changes are reviewed before they are applied")
+            (Decision::Stage, "changes are reviewed before they are applied")
         }
         PermissionClass::Shell => (Decision::Ask, "it runs shell text"),
         PermissionClass::Web => (Decision::Ask, "it talks to a host"),

@@ -219,7 +219,7 @@ impl Stop {
             }
             Stop::Denied { by, why } => format!("denied by {by}: {why}; nothing was run"),
             Stop::NoApprover { why } => format!(
-                "this call needs approval and nobody can be asked, so nothing was run: {why}; a person can run it in a terminal, add an allow rule, or choose another mode"
+                "not run: this call needs approval, and nobody is available to approve it: {why}; a person can run it in a terminal, add an allow rule, or choose another mode"
             ),
             Stop::ApprovalExpired => {
                 return "nobody approved this call in time, so nothing was run; do not repeat it unless a person asks for it".into();
@@ -293,7 +293,7 @@ impl Stop {
     fn discarding(&self) -> Cow<'static, str> {
         match self {
             Stop::Denied { by, why } => format!("denied by {by}: {why}").into(),
-            Stop::NoApprover { why } => format!("they need approval and nobody can be asked: {why}; a person can run it in a terminal, add an allow rule, or choose another mode").into(),
+            Stop::NoApprover { why } => format!("they need approval, and nobody is available to approve them: {why}; a person can run it in a terminal, add an allow rule, or choose another mode").into(),
             Stop::ApprovalExpired => "nobody approved them in time; do not repeat it unless a person asks for it".into(),
             Stop::Parked(id) => format!("they wait for approval {id}; once somebody has said yes, `eclusa resume {id}` runs it again and applies them if they are the same").into(),
             Stop::Cancelled { .. } => "the call was cancelled".into(),

@@ -9,7 +9,7 @@ use crate::{Requirement, words};
 pub enum Decision {
     /// May run.
     Allow,
-    /// May run where its changes are a value before they are real; they are judged afterwards.
+    /// Runs in the sandbox; its changes are judged before they are applied.
     Stage,
     /// A person must say yes first.
     Ask,

@@ -29,7 +29,7 @@ Examples:
 Writes hooks that ask before each of the agent's own tool calls, connects the MCP server, and lets \
 its tools run without a question of the agent's own. The agent's other servers are started by \
 `eclusa mcp --wrap` from then on: their calls pass the gate, and their programs run in sandboxes, where \
-they reach no host until `--allow-net HOST` stands before the `--` in their arguments.
+they have no network until `--allow-net HOST` is added before `--` in their arguments.
 
 Comments and order of the files are kept; a file that cannot be parsed is left alone. `eclusa \
 uninstall` restores the files byte for byte where nobody has changed them since. `eclusa status` says \
@@ -37,13 +37,13 @@ what holds, and what you must still confirm.")]
     Install {
         #[command(flatten)]
         args: InstallArgs,
-        /// Leave the agent's other servers in front of the gate
+        /// Leave the agent's other servers outside the gate
         #[arg(long)]
         plain_servers: bool,
     },
     /// Take out of an agent's settings what install put in
     Uninstall(InstallArgs),
-    /// Say for each agent what is held, by what, and what is still open
+    /// Show which agents are connected and what is not covered
     #[command(after_help = "\
 Levels: `managed` (only an administrator can switch it off), `hooked` (you, or the files that are \
 named, can), `watched` (it tells of its calls afterwards, and nothing stops them), `none`. A level \
@@ -131,7 +131,7 @@ pub(crate) struct GuardArgs {
 /// Which agent stands behind us.
 #[derive(Debug, Clone, Group)]
 pub(crate) struct AcpArgs {
-    /// Leave the servers of a session as they are, in front of the gate
+    /// Leave the servers of a session as they are, outside the gate
     #[arg(long)]
     pub(crate) plain_servers: bool,
     /// The agent and its arguments

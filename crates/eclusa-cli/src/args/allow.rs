@@ -24,10 +24,10 @@ pub(crate) struct AllowArgs {
     /// A file with the rule
     #[arg(value_name = "RULE.toml", requires_all = ["times", "time"])]
     pub(crate) rule: Option<PathBuf>,
-    /// For so many calls
+    /// Maximum number of calls
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub(crate) times: Option<u64>,
-    /// For so long
+    /// How long it is valid
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     pub(crate) time: Option<Duration>,
     /// Sign with the key in this file, which `eclusa people add --new-key` made

@@ -110,7 +110,7 @@ pub(crate) struct ResumeArgs {
     /// The numbers of their approvals
     #[arg(value_name = "NUMBER", required_unless_present = "all")]
     pub(crate) approvals: Vec<u64>,
-    /// All that wait in this workspace and nobody else waits for
+    /// All approvals that no other process is waiting for
     #[arg(long, conflicts_with = "approvals")]
     pub(crate) all: bool,
 }

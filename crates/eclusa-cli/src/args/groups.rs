@@ -18,7 +18,7 @@ pub(super) const HELP: &str = "\
 \x1b[1m\x1b[4mAgents:\x1b[0m
   install      Connect an agent: its tools ask the gate, and the gate's tools are offered to it
   uninstall    Take out of an agent's settings what install put in
-  status       Say for each agent what is held, by what, and what is still open
+  status       Show which agents are connected and what is not covered
   guard        Run a whole agent in a sandbox: its changes are judged, its key stays outside
   acp          Stand between an editor and an agent that speak the Agent Client Protocol
   mcp          Serve the tools to an agent over MCP, on stdin and stdout
@@ -29,7 +29,7 @@ pub(super) const HELP: &str = "\
 \x1b[1m\x1b[4mAnswer:\x1b[0m
   approvals    List and answer pending approvals of all your workspaces
   resume       Run calls that waited for an approval, once somebody has said yes
-  allow        Answer questions beforehand: a rule for so many calls and so long
+  allow        Pre-approve calls: a rule limited by count and time
   people       Who may answer approvals, in which groups and with which keys
 
 \x1b[1m\x1b[4mLook back:\x1b[0m

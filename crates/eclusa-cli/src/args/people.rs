@@ -11,7 +11,7 @@ Examples:
                                                     a key for ana, in a file that only you can read
   eclusa approvals yes 12 --key ~/ana.key           answer with it
   eclusa people pair ana                            a link for ana's browser, which works once
-  eclusa people remove 4f1c09ab12cd34ef             this key counts no longer
+  eclusa people remove 4f1c09ab12cd34ef             revoke this key
 
 A rule says whose answer it needs: decision = \"ask\", of = [\"release\"], need = 2, with = \"key\". \
 Signatures are checked where the call runs. Browsers register their keys when they open the link of \

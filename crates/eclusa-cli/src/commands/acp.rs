@@ -73,7 +73,7 @@ pub(super) async fn run(global: &Global, args: AcpArgs) -> Result<Exit, Failure>
             read?;
             agent_exit(&mut group).await
         }
-        None => return Err(Failure::failed("both sides are lost")),
+        None => return Err(Failure::failed("both connections closed")),
     };
     proxy.close().await;
     Ok(exit)

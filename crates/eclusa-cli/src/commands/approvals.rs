@@ -178,7 +178,7 @@ async fn show(
     }
     screen.styled(Style::Strong, &title)?;
     if queued.asker_away && queued.state.is_open() {
-        screen.line("nobody waits for it now: a yes is kept for five minutes, for whoever asks the same again")?;
+        screen.line("the requester has left: a yes stays valid for five minutes, for whoever asks the same again")?;
     }
     if let Some(by) = &queued.decided_by {
         let answer = queued.answer.as_deref().unwrap_or_default();

@@ -104,7 +104,7 @@ pub(super) async fn run(ctx: &AppContext, args: AskArgs, json: bool) -> Result<E
 }
 
 fn nothing_asked() -> Failure {
-    Failure::usage("nothing is asked").hint("write `eclusa ask 'WORDS'`")
+    Failure::usage("no prompt given").hint("write `eclusa ask 'WORDS'`")
 }
 
 /// What is asked: the words, and what is piped in as an attachment from outside. A session that is
@@ -263,7 +263,7 @@ impl Printer {
                 paint.text(style, &sanitize(&text)).into_owned()
             }
             AgentEvent::Retry { why, wait } => {
-                format!("asks again in {} s: {}", wait.as_secs(), sanitize(why))
+                format!("retrying in {} s: {}", wait.as_secs(), sanitize(why))
             }
             AgentEvent::Notice(text) => sanitize(text),
             AgentEvent::Task { persona, session, event, .. } => match &**event {

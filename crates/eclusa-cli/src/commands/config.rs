@@ -25,7 +25,7 @@ pub(super) fn run(global: &Global, what: Option<ConfigCommand>) -> Result<Exit, 
             show(&ctx.config, global.json, &mut screen)?;
             if let Some(why) = broken {
                 screen.flush()?;
-                return Err(why.hint("shown is what is shipped, until this is put right"));
+                return Err(why.hint("showing defaults until this is fixed"));
             }
         }
         ConfigCommand::Check => return check(global, &mut screen),
@@ -65,7 +65,7 @@ fn trust(global: &Global, screen: &mut Screen) -> Result<(), Failure> {
     let digest = trust::give(&paths, &text).map_err(Failure::failed)?;
     screen.line(&format!("{name} is trusted until it changes (sha256 {digest})"))?;
     if let Err(looser) = untrusted {
-        screen.line("it says what a file that nobody trusts may not say:")?;
+        screen.line("an untrusted file may not contain:")?;
         for it in looser.0.iter().filter(|it| it.file == own) {
             screen.line(&format!("  {}: {}", it.line, sanitize(&passage(&text, it.line))))?;
         }

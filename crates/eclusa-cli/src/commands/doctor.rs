@@ -216,7 +216,7 @@ impl Findings {
 
     fn held(cap: Cap) -> &'static str {
         match cap {
-            Cap::Sandbox => "all processes of a command together",
+            Cap::Sandbox => "per command (all processes)",
             Cap::Open => "not held",
         }
     }
@@ -235,14 +235,14 @@ impl Findings {
         };
         screen.table(&self.parts().iter().map(row).collect::<Vec<_>>())?;
         if let Some((memory, processes)) = self.caps {
-            screen.line(&format!("  memory is capped for: {}", Self::held(memory)))?;
-            screen.line(&format!("  processes are capped for: {}", Self::held(processes)))?;
+            screen.line(&format!("  memory limit: {}", Self::held(memory)))?;
+            screen.line(&format!("  process limit: {}", Self::held(processes)))?;
         }
         for part in self.parts().iter().filter(|it| !it.holds) {
             screen.styled(Style::Warn, &format!("to get {}: {}", part.name, part.fix))?;
         }
         if let Some(because) = self.capabilities.because() {
-            screen.line(&format!("the kernel said first: {}", sanitize(because)))?;
+            screen.line(&format!("first kernel error: {}", sanitize(because)))?;
         }
         screen.line("")?;
         match &self.inside {
@@ -270,11 +270,12 @@ impl Findings {
             screen.styled(Style::Bad, line)?;
         }
         let (own, found) = &self.rules;
-        let result = match found.len() {
-            0 => "nothing to look at".to_owned(),
-            count => format!("{count} to look at (`eclusa policy lint`)"),
-        };
-        screen.line(&format!("rules of your own: {own}, {result}"))?;
+        screen.line(&match (*own, found.len()) {
+            (0, 0) => "your rules: none".to_owned(),
+            (own, 0) => format!("your rules: {own}, no findings"),
+            (own, 1) => format!("your rules: {own}, 1 finding (`eclusa policy lint`)"),
+            (own, count) => format!("your rules: {own}, {count} findings (`eclusa policy lint`)"),
+        })?;
         for finding in found {
             screen.styled(Style::Warn, &format!("  {}", sanitize(&finding.to_string())))?;
         }

@@ -19,6 +19,7 @@ use crate::{
     context::AppContext,
     failure::{Exit, Failure},
     gates::{AS_LONG_AS_IT_TAKES, GateParts},
+    language::{self, Phrase},
     screen::{self, Screen, spinner::Spinner},
     shell,
     surface::Surface,
@@ -162,19 +163,19 @@ impl ExecReport<'_> {
         notes.for_each(|it| screen::note(&it));
         match (self.settled(), self.reply.number()) {
             ("committed", Some(number)) => {
-                let undo = format!("`eclusa undo {number}` undoes it");
-                screen::note(&format!("applied as call {number}; {undo}"));
+                screen::note(&Phrase::Applied.with(number));
             }
             _ if self.reply.code() == "dry_run" => screen::note(self.reply.text()),
-            ("discarded", _) => screen::note("changes discarded: nothing was changed"),
+            ("discarded", _) => screen::note(Phrase::Discarded.text()),
             _ if self.reply.code() == "cancelled" && self.staged => {
-                return screen::note("interrupted: nothing was changed");
+                return screen::note(Phrase::Interrupted.text());
             }
             _ => {}
         }
         if let Some(error) = self.reply.error().filter(|_| !self.seen.discarded) {
-            let label = if self.reply.refused() { "refused" } else { "failed" };
-            screen::error(&[format!("{label}: {error}")]);
+            let label = if self.reply.refused() { Phrase::Refused } else { Phrase::Failed };
+            let error = language::outcome(self.reply.code(), error);
+            screen::error(&[format!("{} {error}", label.text())]);
         }
     }
 

@@ -39,8 +39,9 @@ pub(super) async fn run(global: &Global, args: GuardArgs) -> Result<Exit, Failur
     let ctx = AppContext::open(global)?;
     let program = args.command.first().map(String::as_str).unwrap_or_default();
     let row = GuardRow::for_program(program).ok_or_else(|| {
-        Failure::usage(format!("`{}` is no agent that can be guarded", sanitize(program)))
-            .hint("claude, codex, gemini and opencode can; `eclusa exec` runs any other program")
+        Failure::usage(format!("cannot guard `{}`", sanitize(program))).hint(
+            "supported: claude, codex, gemini, opencode; `eclusa exec` runs any other program",
+        )
     })?;
     let headless = row.is_headless(&args.command);
     let form = form(&row, &args, headless)?;
@@ -116,7 +117,7 @@ fn key(row: &GuardRow, variable: Option<&str>) -> Result<String, Failure> {
     let variable = variable.unwrap_or(row.key);
     env::var(variable).ok().filter(|it| !it.is_empty()).ok_or_else(|| {
         Failure::usage(format!("the key of {}'s model is not in `{variable}`", row.agent))
-            .hint("set it, or name another variable: `--key VARIABLE`; logins do not work in here")
+            .hint("set it, or name another variable: `--key VARIABLE`; subscription logins are not supported")
     })
 }
 

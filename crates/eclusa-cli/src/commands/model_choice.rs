@@ -23,8 +23,15 @@ pub(super) async fn find(
     let only = known.first().filter(|_| known.len() == 1).map(|it| it.name.as_str());
     let named = named.or(persona.model.as_deref()).or(ctx.config.chat_model.as_deref());
     let name = named.or(only).ok_or_else(|| {
-        Failure::usage("no model is named, and there is not exactly one in the configuration")
-            .hint("`--model NAME`, or add a `[models.NAME]` to your eclusa.toml: `eclusa models`")
+        let names: Vec<&str> = known.iter().map(|it| it.name.as_str()).collect();
+        match names.is_empty() {
+            true => Failure::usage("no model chosen, and none is configured")
+                .hint("add one with `eclusa models add`, or use `--model script:FILE`"),
+            false => Failure::usage("no model chosen").hint(format!(
+                "choose one with --model; configured: {}",
+                crate::screen::sanitize(&names.join(", "))
+            )),
+        }
     })?;
     open_model(&ctx.config, &ctx.paths.workspace, name).await
 }

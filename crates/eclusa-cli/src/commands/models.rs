@@ -49,7 +49,7 @@ fn list(ctx: &AppContext, json: bool) -> Result<Exit, Failure> {
     }
     if !json {
         match rows.len() {
-            1 => screen.line("no models yet: `eclusa models add` adds one, docs/models.md has them to copy, `--model script:FILE` needs none")?,
+            1 => screen.line("no models configured; add one with `eclusa models add`")?,
             _ => screen.headed_table(&rows)?,
         }
         screen.line("")?;

@@ -143,7 +143,9 @@ fn list(people: &People, json: bool, screen: &mut Screen) -> Result<(), Failure>
         }
     }
     match all.is_empty() && !json {
-        true => Ok(screen.line("nobody is known: answers are words")?),
+        true => Ok(screen.line(
+            "no people registered: answers are not signed; add one with `eclusa people add NAME`",
+        )?),
         false => Ok(()),
     }
 }

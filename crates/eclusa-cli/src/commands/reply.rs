@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     failure::Exit,
+    language::{self, Phrase},
     screen::{Paint, Screen, Style, sanitize},
 };
 
@@ -48,7 +49,7 @@ pub(super) fn print(reply: &Reply, screen: &mut Screen) -> io::Result<()> {
     let paint = Paint::on(&io::stderr());
     let mut err = io::stderr().lock();
     for warning in reply.warnings() {
-        writeln!(err, "{} {}", paint.text(Style::Warn, "warning:"), sanitize(warning))?;
+        writeln!(err, "{} {}", paint.text(Style::Warn, Phrase::Warning.text()), sanitize(warning))?;
     }
     if let Some(output) = output(reply) {
         screen.foreign(output)?;
@@ -56,14 +57,15 @@ pub(super) fn print(reply: &Reply, screen: &mut Screen) -> io::Result<()> {
     }
     if let Some(error) = reply.error() {
         let (style, label) = match reply.parked() {
-            Some(_) => (Style::Warn, "waiting:"),
-            None if reply.refused() => (Style::Bad, "refused:"),
-            None => (Style::Bad, "failed:"),
+            Some(_) => (Style::Warn, Phrase::Waiting),
+            None if reply.refused() => (Style::Bad, Phrase::Refused),
+            None => (Style::Bad, Phrase::Failed),
         };
-        writeln!(err, "{} {}", paint.text(style, label), sanitize(error))?;
+        let error = language::outcome(reply.code(), &sanitize(error)).into_owned();
+        writeln!(err, "{} {error}", paint.text(style, label.text()))?;
     }
     if let Some(reference) = reply.spool() {
-        writeln!(err, "output cut; `eclusa output {reference}` prints all of it")?;
+        writeln!(err, "{}", Phrase::OutputCut.with(reference))?;
     }
     Ok(())
 }

@@ -15,6 +15,7 @@ use crate::{
     context::AppContext,
     failure::{Exit, Failure},
     gates::GateParts,
+    language::Phrase,
     screen::{self, Screen, spinner::Spinner},
     servers,
     surface::Surface,
@@ -78,12 +79,12 @@ pub(super) async fn run(ctx: &AppContext, call: RunArgs, json: bool) -> Result<E
         && reply.code() == "changes_discarded"
         && workspace.discarded_calls().contains(&number)
     {
-        screen::note(&format!("`eclusa changes apply {number}` applies them after all"));
+        screen::note(&Phrase::ApplyAfterAll.with(number));
     }
     if reply.undo().is_some()
         && let Some(number) = reply.number().filter(|_| !json && io::stderr().is_terminal())
     {
-        screen::note(&format!("applied as call {number}; `eclusa undo {number}` undoes it"));
+        screen::note(&Phrase::Applied.with(number));
     }
     // Whoever interrupted a question about changes has ended it, not refused them.
     match reply.refused() && gate.run().cancel.is_cancelled() {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use eclusa::{Gate, Origin, Reply, ToolCall, Workspace, one_line, workspace::Undone};
+use eclusa::{
+    Gate, Origin, Reply, ToolCall, Workspace, catalogue::Language, one_line, workspace::Undone,
+};
 use eclusa_store::Store;
 use serde_json::{Value, json};
 
@@ -14,6 +16,7 @@ use crate::{
     args::{RedoArgs, UndoArgs},
     context::AppContext,
     failure::{Exit, Failure},
+    language::{self, Phrase},
     screen::{Screen, sanitize},
 };
 
@@ -157,15 +160,39 @@ fn print(
             let failed = tool::failed(err, &meant.calls);
             crate::screen::error(&[format!("error: {}", failed.message)]);
         }
+        None if language::current() != Language::English && !reply.is_error() => {
+            screen.line(&sanitize(&spoken(reply, tool)))?;
+        }
         None => reply::print(reply, screen)?,
     }
     if !reply.is_error() {
         for (call, why) in &meant.beyond {
-            screen.line(&one_line(&format!("call {call} cannot be undone: {why}")))?;
+            screen.line(&one_line(&format!("{}: {why}", Phrase::CannotUndo.with(call))))?;
         }
         if let (None, Some(number), "undo") = (plan, reply.number(), tool) {
-            screen.line(&format!("`eclusa redo {number}` redoes it"))?;
+            screen.line(&Phrase::Redo.with(number))?;
         }
     }
     Ok(())
+}
+
+/// What was undone, in the language of the person: from the data of the reply, whose text is what
+/// programs read.
+fn spoken(reply: &Reply, tool: &str) -> String {
+    let list = |name: &str| {
+        let listed = reply.data().and_then(|it| it.get(name)).and_then(Value::as_array);
+        listed.map(Vec::as_slice).unwrap_or_default()
+    };
+    let calls: Vec<String> = list("calls").iter().map(ToString::to_string).collect();
+    let phrase = if tool == "redo" { Phrase::Redone } else { Phrase::Undone };
+    let mut text = phrase.with(calls.join(", "));
+    for path in list("paths").iter().filter_map(Value::as_str) {
+        text.push_str(&format!("\n  {}", one_line(path)));
+    }
+    for it in list("irreversible") {
+        let call = it.get("call").and_then(Value::as_u64).unwrap_or_default();
+        let why = it.get("why").and_then(Value::as_str).unwrap_or_default();
+        text.push_str(&format!("\n{}: {}", Phrase::CannotUndo.with(call), one_line(why)));
+    }
+    text
 }

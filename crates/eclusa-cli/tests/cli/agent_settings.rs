@@ -149,7 +149,7 @@ fn a_moved_server_runs_behind_the_gate_as_the_agent_would_start_it() {
     assert_eq!(world.read("home/.claude.json"), text);
     assert_eq!(world.eclusa(&["install", "claude-code", "--plain-servers"]).code, 0);
     let status = world.eclusa(&["status", "claude-code"]);
-    assert!(status.out.contains("servers in front of the gate: fake"), "{status:?}");
+    assert!(status.out.contains("servers not behind the gate: fake"), "{status:?}");
 }
 
 /// A call of a server behind the gate is put to a person once: by the gateway, if the agent that asks

@@ -209,7 +209,7 @@ fn plain_lines_where_there_is_no_screen() {
         assert!(ran.out.contains(text), "`{text}` is not in {ran:?}");
     }
     assert!(ran.out.contains("model: A file.") && ran.err.contains("no session `no`"), "{ran:?}");
-    assert!(ran.out.contains("grep") && ran.out.contains("is shown less"), "{ran:?}");
+    assert!(ran.out.contains("grep") && ran.out.contains("context compacted"), "{ran:?}");
     assert!(ran.out.contains("`/nothing` is not a command"), "{ran:?}");
     assert!(!ran.out.contains('\u{1b}'), "{ran:?}");
     // The same on a terminal that wants it.

@@ -52,7 +52,7 @@ fn the_verdict_and_the_rules_behind_it_are_shown() {
     $ eclusa --mode confirm-all check time
     ask (class read-only)
       ask    the mode confirm-all asks about every call (mode)
-      allow  it only looks (defaults), overruled by ask
+      allow  read-only (defaults), overruled by ask
     <n> other rules do not apply
     no rule changes this: the mode confirm-all asks about every call
     exit 0

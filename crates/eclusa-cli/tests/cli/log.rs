@@ -53,7 +53,7 @@ fn calls_are_listed_and_shown() {
       args          {"text":"one","times":1}
       args sha256   <hash>
       decision      allow
-      because       allow: it only looks (defaults)
+      because       allow: read-only (defaults)
       output        {"bytes":3,"sha256":"<hash>"}
       record        <hash>
     exit 0
@@ -196,7 +196,7 @@ fn a_log_that_was_replaced_does_not_have_the_head_that_was_noted() {
     assert_eq!(world.eclusa(&["log", "verify"]).code, 0);
     let ran = world.eclusa(&["log", "verify", "--head", noted.as_str().unwrap()]);
     assert_eq!(ran.code, 1);
-    assert!(ran.err.contains("the log does not verify"), "{}", ran.err);
+    assert!(ran.err.contains("verification failed"), "{}", ran.err);
 }
 
 #[test]

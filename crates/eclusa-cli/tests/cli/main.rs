@@ -33,6 +33,7 @@ mod hook_faults;
 mod hook_sessions;
 mod http_reviewer;
 mod killed;
+mod languages;
 mod log;
 mod login;
 mod looking;

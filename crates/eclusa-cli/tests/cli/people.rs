@@ -85,13 +85,13 @@ fn a_yes_counts_only_while_its_key_does_and_its_signature_holds() {
     let ran = world.eclusa(&["resume", "2"]);
     assert_eq!((ran.code, notes(&world)), (3, String::new()), "{ran:?}");
     let ran = world.eclusa(&["approvals", "yes", "2", "--key", &ana]);
-    assert!(ran.code == 3 && ran.err.contains("nobody's here"), "{ran:?}");
+    assert!(ran.code == 3 && ran.err.contains("is not registered"), "{ran:?}");
 }
 
 #[test]
 fn people_are_listed_with_groups_and_keys_and_mistakes_are_told() {
     let world = World::new();
-    assert!(world.eclusa(&["people"]).out.contains("nobody is known"));
+    assert!(world.eclusa(&["people"]).out.contains("no people registered"));
     let ana = person(&world, "ana", &["release", "leads"]);
     let listed = world.eclusa(&["people"]).out;
     assert!(listed.contains("ana (leads, release)") && listed.contains("  file  "), "{listed}");

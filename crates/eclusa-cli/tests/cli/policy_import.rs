@@ -89,10 +89,10 @@ fn claude_code_permissions_become_rules_and_the_rest_is_listed() {
     access = "write"
     reason = "imported: deny Edit"
 
-    # Not carried over, so that these rules are LOOSER than the settings were:
-    #   deny WebFetch(https://x): only `domain:` can be carried over
+    # Skipped, so these rules are LOOSER than the settings were:
+    #   deny WebFetch(https://x): only `domain:` can be imported
 
-    # Not carried over:
+    # Skipped:
     #   allow Bash: nothing here allows every command; name those you mean
     #   allow Bash(git * main): a command is allowed by its first words, not by a pattern
     #   allow Read(//etc/hosts): it is outside the workspace
@@ -102,7 +102,7 @@ fn claude_code_permissions_become_rules_and_the_rest_is_listed() {
     #   deny WebSearch: no tool here is like it
 
     stderr:
-    note: 11 carried over, 8 not
+    note: 11 imported, 8 skipped
     exit 0
     "###);
 }
@@ -139,10 +139,10 @@ network_rule(host = "a.example", protocol = "https", decision = "forbidden")
     command = "rm -rf"
     reason = "imported: deny rm -rf"
 
-    # Not carried over, so that these rules are LOOSER than the settings were:
-    #   line 10: network_rule(…): only prefix_rule can be carried over
+    # Skipped, so these rules are LOOSER than the settings were:
+    #   line 10: network_rule(…): only prefix_rule can be imported
 
-    # Not carried over:
+    # Skipped:
     #   allow sh -c a b: its words need quotes, which rules do not have
 
     stderr:
@@ -159,7 +159,7 @@ network_rule(host = "a.example", protocol = "https", decision = "forbidden")
     access = "write"
     reason = "imported: sandbox_mode read-only"
 
-    # Not carried over:
+    # Skipped:
     #   approval_policy never: what may run without a question is said by rules and `mode`
 
     stderr:
@@ -218,7 +218,7 @@ priority = 300
     server = "tracker"
     reason = "imported: rule 3 (deny)"
 
-    # Not carried over, so that these rules are LOOSER than the settings were:
+    # Skipped, so these rules are LOOSER than the settings were:
     #   rule 4 (deny): `argsPattern` has no like here
 
     stderr:
@@ -241,7 +241,7 @@ priority = 300
     tool = "web_fetch"
     reason = "imported: tools.exclude web_fetch"
 
-    # Not carried over, so that these rules are LOOSER than the settings were:
+    # Skipped, so these rules are LOOSER than the settings were:
     #   tools.core: a list of the only tools cannot be said by rules
 
     stderr:
@@ -301,7 +301,7 @@ fn opencode_permissions_become_rules_and_the_rest_is_listed() {
     tool = "web_fetch"
     reason = "imported: webfetch deny"
 
-    # Not carried over:
+    # Skipped:
     #   external_directory ask: nothing outside the workspace can be touched
     #   skill allow: no tool here is like it
 

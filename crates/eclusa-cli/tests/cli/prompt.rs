@@ -26,7 +26,7 @@ impl Person {
         Person::starts(world.command(args))
     }
 
-    fn starts(mut command: Command) -> Person {
+    pub(crate) fn starts(mut command: Command) -> Person {
         command.env("NO_COLOR", "1");
         Person::in_colours(command)
     }

@@ -94,7 +94,7 @@ fn a_parked_call_ends_with_code_4_and_is_resumed_once() {
     let ran = world.eclusa(&["--json", "resume", "1"]);
     assert_eq!((ran.code, &ran.json()["approval"]), (4, &1.into()));
     let shown = world.eclusa(&["approvals", "show", "1"]);
-    assert!(shown.out.contains("nobody waits for it now"), "{}", shown.out);
+    assert!(shown.out.contains("the requester has left"), "{}", shown.out);
     assert_eq!(world.eclusa(&["approvals", "yes", "1"]).code, 0);
     let ran = world.eclusa(&["resume", "--all"]);
     assert_eq!(ran.code, 0, "{ran:?}");

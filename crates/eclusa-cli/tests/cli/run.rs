@@ -21,7 +21,7 @@ fn what_is_allowed_runs_and_what_must_be_asked_is_refused_without_a_terminal() {
     exit 0
     $ eclusa run note {"text": "hello"}
     stderr:
-    refused: changes discarded, nothing was applied: they need approval and nobody can be asked: its changes are reviewed before they are applied: `notes.txt` (defaults); a person can run it in a terminal, add an allow rule, or choose another mode
+    refused: changes discarded, nothing was applied: they need approval, and nobody is available to approve them: changes are reviewed before they are applied: `notes.txt` (defaults); a person can run it in a terminal, add an allow rule, or choose another mode
     note: `eclusa changes apply 2` applies them after all
     exit 3
     "###);
@@ -65,14 +65,14 @@ fn s4_58_c9_a_dry_run_works_without_a_terminal_and_does_nothing() {
         &["--dry-run", "run", "echo", r#"{"text": "hello"}"#],
     ]), @r###"
     $ eclusa --dry-run run note {"text": "hello"}
-    dry run, nothing was done: note({"text":"hello"}) would run with its changes staged, because its changes are reviewed before they are applied (defaults)
+    dry run, nothing was done: note({"text":"hello"}) would run with its changes staged, because changes are reviewed before they are applied (defaults)
     exit 0
     $ eclusa --dry-run run time
     stderr:
     refused: dry run, nothing was done: time({}) would be denied, because no clocks (<dir>/config/eclusa/eclusa.toml:1)
     exit 3
     $ eclusa --dry-run run echo {"text": "hello"}
-    dry run, nothing was done: echo({"text":"hello","times":1}) would run, because it only looks (defaults)
+    dry run, nothing was done: echo({"text":"hello","times":1}) would run, because read-only (defaults)
     exit 0
     "###);
     assert_eq!(world.read("workspace/notes.txt"), "");
@@ -161,7 +161,7 @@ fn json_is_the_whole_reply() {
         let args = ["--mode", mode, "--json", "run", "note", r#"{"text": "hello"}"#];
         let reply = world.eclusa(&args).json();
         assert_eq!(reply["success"], false);
-        assert!(reply["error"].as_str().unwrap().contains("nobody can be asked"));
+        assert!(reply["error"].as_str().unwrap().contains("nobody is available to approve"));
         reply["code"].clone()
     };
     assert_eq!(refused("confirm-all"), "no_approver");

@@ -222,7 +222,7 @@ fn a_question_is_seen_whole_at_both_widths() {
             "│ altered main.go, +1 -1",
             "│ - →   println(20)",
             "│ + →   println(3)",
-            "its changes are reviewed before they are applied",
+            "changes are reviewed before they are applied",
         ] {
             assert!(asked.contains(line), "`{line}` is not in {asked}");
         }

@@ -185,7 +185,7 @@ fn u_what_cannot_be_undone_is_listed() {
     let ran = world.eclusa(&["undo", "--since", &first]);
     assert_eq!(ran.code, 0, "{ran:?}");
     let listed: Vec<&str> = ran.out.lines().filter(|it| it.contains("cannot be undone")).collect();
-    assert_eq!(listed, ["call 2 cannot be undone: nothing was kept of what `deploy` did"]);
+    assert_eq!(listed, ["call 2 cannot be undone: `deploy` has no undo data"]);
 }
 
 #[test]
@@ -318,7 +318,7 @@ fn what_takes_too_much_space_is_evicted_and_that_is_told_and_recorded() {
     let ran = world.eclusa(&["--json", "changes", "compact"]);
     assert_eq!(ran.json(), json!({"bytes": 0, "evicted": [], "packed": []}));
     let ran = undo(&world, &[&second.to_string()]);
-    assert!(ran.code == 1 && ran.out.contains("evicted to save space"), "{ran:?}");
+    assert!(ran.code == 1 && ran.out.contains("dropped to save space"), "{ran:?}");
     let listed = world.eclusa(&["changes"]);
     assert!(listed.out.contains("applied, undo expired"), "{listed:?}");
     assert!(notes(&world).ends_with("three\n"), "{third:?}");

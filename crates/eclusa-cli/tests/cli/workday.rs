@@ -44,7 +44,7 @@ fn passes(world: &World, command: &str, output: &str) -> Ran {
 fn asks(world: &World, mode: &str, command: &str) -> Ran {
     let ran = bash(world, mode, command);
     assert_eq!(ran.code, 3, "{command}: {ran:?}");
-    assert!(ran.err.contains("nobody can be asked"), "{command}: {ran:?}");
+    assert!(ran.err.contains("nobody is available to approve"), "{command}: {ran:?}");
     ran
 }
 

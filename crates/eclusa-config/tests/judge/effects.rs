@@ -104,7 +104,7 @@ fn staged_changes_are_allowed_by_rules_or_asked_about() {
     let more = judge(vec![made("docs/a.md"), made("src/a.rs")]);
     assert_eq!(
         &*more.why(),
-        "its changes are reviewed before they are applied: `docs/a.md`, `src/a.rs` (defaults)"
+        "changes are reviewed before they are applied: `docs/a.md`, `src/a.rs` (defaults)"
     );
     assert_eq!(more.decision, Ask);
     assert_eq!(judge(vec![made("docs/.env")]).decision, Deny);

@@ -151,7 +151,7 @@ fn refused(response: &Response, last_error: &LastError, name: &str) -> Result<()
     match response.status() {
         StatusCode::UNAUTHORIZED => {
             last_error.make(format!(
-                "it wants you to log in: `eclusa servers login {name}`, or name a header for it"
+                "login required: `eclusa servers login {name}`, or name a header for it"
             ));
             Err(HttpError::AuthRequired(AuthRequiredError::new(challenge)))
         }
@@ -163,7 +163,7 @@ fn refused(response: &Response, last_error: &LastError, name: &str) -> Result<()
             if let Some(scope) = scope.as_ref().filter(|it| it.len() < 500 && it.chars().all(plain))
             {
                 last_error.make(format!(
-                    "its token is not enough for it: `eclusa servers login {name} --scope \
+                    "token lacks scope: `eclusa servers login {name} --scope \
                      '{scope}'` gets another"
                 ));
             }

@@ -208,7 +208,7 @@ fn http_server(shared: Arc<ServerState>, token: Option<&str>, more: Vec<String>)
 impl HttpServer {
     async fn answer(&self, request: Request<Incoming>, slot: &Slot, known: bool) -> Answer {
         if !self.hosts.accept(request.headers()) {
-            return said(StatusCode::FORBIDDEN, "this is not the host that was meant\n");
+            return said(StatusCode::FORBIDDEN, "wrong Host header\n");
         }
         if request.uri().path() == "/health" && request.method() == Method::GET {
             return self.health().await;

@@ -52,7 +52,7 @@ impl Asked {
 pub(super) type TakenAnswer = (Answer, String, Vec<GivenVote>);
 
 /// A question on its way from one state to another.
-struct Found {
+struct StoredQuestion {
     state: QuestionState,
     binding: String,
     question: String,
@@ -63,14 +63,14 @@ struct Found {
 }
 
 /// How a question stands now.
-fn find(tx: &Transaction<'_>, id: u64, now: u64) -> Result<Option<Found>, StoreError> {
+fn find(tx: &Transaction<'_>, id: u64, now: u64) -> Result<Option<StoredQuestion>, StoreError> {
     let sql = "SELECT state, expires, decided, valid, binding, question, answer, decided_by, seal, \
                created FROM questions WHERE id = ?1";
     let mut select = tx.connection.prepare_cached(sql).in_store(tx.path)?;
     let found = select.query_row([to_sql(id)], |row| {
         let word: String = row.get(0)?;
         let times: QuestionTimes = times(row.get(1)?, row.get(2)?, row.get(3)?);
-        let found = Found {
+        let found = StoredQuestion {
             state: QuestionState::Pending,
             binding: row.get(4)?,
             question: row.get(5)?,
@@ -84,7 +84,7 @@ fn find(tx: &Transaction<'_>, id: u64, now: u64) -> Result<Option<Found>, StoreE
     let Some((word, times, found)) = found.optional().in_store(tx.path)? else { return Ok(None) };
     let state: QuestionState =
         word.parse().map_err(|_| damaged(tx.path, id, &format!("`{word}` is not a state")))?;
-    Ok(Some(Found { state: state.at(now, times), ..found }))
+    Ok(Some(StoredQuestion { state: state.at(now, times), ..found }))
 }
 
 /// Decides questions, all or none, and puts that on record.
@@ -120,7 +120,7 @@ pub(super) fn decide(
 }
 
 /// Whether this person gave this answer before.
-fn said_before(found: &Found, answer: Hash, by: &str) -> bool {
+fn said_before(found: &StoredQuestion, answer: Hash, by: &str) -> bool {
     let same = found.seal.as_ref().is_some_and(|it| it.starts_with(answer.as_bytes()));
     let holds = matches!(
         found.state,
@@ -133,7 +133,7 @@ fn said_before(found: &Found, answer: Hash, by: &str) -> bool {
 fn refusal(
     tx: &mut Transaction<'_>,
     id: u64,
-    found: Found,
+    found: StoredQuestion,
     now: u64,
 ) -> Result<QueueError, StoreError> {
     match (found.state, found.decided_by) {
@@ -149,7 +149,7 @@ fn refusal(
 }
 
 /// The question that a row holds.
-fn read(tx: &Transaction<'_>, id: u64, found: &Found) -> Result<Question, StoreError> {
+fn read(tx: &Transaction<'_>, id: u64, found: &StoredQuestion) -> Result<Question, StoreError> {
     let question = wire::read(&found.question).map_err(|why| damaged(tx.path, id, &why))?;
     if question.binding == found.binding {
         Ok(question)
@@ -165,7 +165,7 @@ fn write_answer(
     id: u64,
     state: Option<QuestionState>,
     question: &Question,
-    found: &Found,
+    found: &StoredQuestion,
     given: &GivenAnswer,
     now: u64,
 ) -> Result<(), StoreError> {

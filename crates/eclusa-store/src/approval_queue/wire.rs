@@ -27,14 +27,14 @@ struct Wire<'a> {
     masked: Option<Cow<'a, Value>>,
     touches: Vec<(Cow<'a, str>, Cow<'a, str>)>,
     decision: Cow<'a, str>,
-    because: Vec<Because<'a>>,
+    because: Vec<ReasonWire<'a>>,
     reason: Option<Cow<'a, str>>,
     destructive: bool,
     deliverable: Option<ReportWire<'a>>,
     #[serde(default)]
-    preview: Option<Before<'a>>,
+    preview: Option<PreviewWire<'a>>,
     binding: Cow<'a, str>,
-    grant: Option<Covers<'a>>,
+    grant: Option<GrantWire<'a>>,
     can_always: bool,
     principal: Cow<'a, str>,
     conversation: Cow<'a, str>,
@@ -44,7 +44,7 @@ struct Wire<'a> {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Because<'a> {
+struct ReasonWire<'a> {
     decision: Cow<'a, str>,
     source: Cow<'a, str>,
     origin: Cow<'a, str>,
@@ -75,7 +75,7 @@ struct ReportWire<'a> {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Before<'a> {
+struct PreviewWire<'a> {
     summary: Cow<'a, str>,
     diff: Cow<'a, str>,
     /// Questions of older versions do not say: then something may be missing.
@@ -87,17 +87,17 @@ struct Before<'a> {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Covers<'a> {
+struct GrantWire<'a> {
     tool: Cow<'a, str>,
     revision: Cow<'a, str>,
     args_sha256: Option<String>,
     /// What "always" would be held to; questions of older versions have none, and offer none.
     #[serde(default)]
-    always: Option<Held<'a>>,
+    always: Option<ScopeWire<'a>>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Held<'a> {
+struct ScopeWire<'a> {
     commands: Cow<'a, [String]>,
     paths: Cow<'a, [String]>,
     hosts: Cow<'a, [String]>,
@@ -124,18 +124,18 @@ pub(super) fn write(question: &Question) -> Result<String, String> {
             verdict: it.verdict.as_str().into(),
             verdict_reason: (&it.verdict_reason).into(),
         }),
-        preview: question.preview.as_ref().map(|it| Before {
+        preview: question.preview.as_ref().map(|it| PreviewWire {
             summary: (&it.summary).into(),
             diff: (&it.diff).into(),
             whole: it.whole,
             choices: choices_out(&it.choices),
         }),
         binding: (&question.binding).into(),
-        grant: question.grant.as_ref().map(|it| Covers {
+        grant: question.grant.as_ref().map(|it| GrantWire {
             tool: (&it.tool).into(),
             revision: (&it.revision).into(),
             args_sha256: it.args.map(|hash| hash.to_string()),
-            always: it.scope.as_ref().map(|it| Held {
+            always: it.scope.as_ref().map(|it| ScopeWire {
                 commands: (&it.commands).into(),
                 paths: (&it.paths).into(),
                 hosts: (&it.hosts).into(),
@@ -238,7 +238,7 @@ fn touch_in((word, what): (Cow<'_, str>, Cow<'_, str>)) -> Result<Touch, String>
     }
 }
 
-fn because_out(reason: &Reason) -> Because<'_> {
+fn because_out(reason: &Reason) -> ReasonWire<'_> {
     let source = match reason.source {
         Source::Rule => "rule",
         Source::Administrator => "administrator",
@@ -246,7 +246,7 @@ fn because_out(reason: &Reason) -> Because<'_> {
         Source::Floor => "floor",
         Source::Mode => "mode",
     };
-    Because {
+    ReasonWire {
         decision: reason.decision.as_str().into(),
         source: source.into(),
         origin: reason.origin.label().into(),
@@ -284,7 +284,7 @@ fn escalation_in((after, of): (u64, Vec<String>)) -> Escalation {
     Escalation { after: Duration::from_millis(after), of }
 }
 
-fn because_in(because: Because<'_>) -> Result<Reason, String> {
+fn because_in(because: ReasonWire<'_>) -> Result<Reason, String> {
     let source = match &*because.source {
         "rule" => Source::Rule,
         "administrator" => Source::Administrator,
@@ -328,7 +328,7 @@ fn report_in(report: ReportWire<'_>) -> Result<ReverseThinkingReport, String> {
     })
 }
 
-fn grant_in(covers: Covers<'_>) -> Result<Grant, String> {
+fn grant_in(covers: GrantWire<'_>) -> Result<Grant, String> {
     let args = match covers.args_sha256 {
         None => None,
         Some(hex) => Some(Hash::from_hex(&hex).ok_or_else(|| unknown(&hex))?),

@@ -17,6 +17,7 @@ use super::{
     key_reader::{KeyReader, TypedLine},
     pager,
 };
+use crate::language::{self, Phrase};
 use crate::screen::{Paint, Style, diff_lines, layout, size_of, spinner};
 
 /// How wide a terminal is that does not say.
@@ -69,15 +70,15 @@ impl Prompt {
         loop {
             let choices = self.choices(whole);
             let what = match &self.question.preview {
-                Some(_) => "Apply these changes?",
-                None => "Run it?",
+                Some(_) => Phrase::ApplyChanges.text(),
+                None => Phrase::RunIt.text(),
             };
             let Some(line) = self.read(&format!("{what} [{choices}] "))? else {
                 return Ok(Answer::No(NO_ANSWER.to_owned()));
             };
             let answer = match line.to_lowercase().as_str() {
-                "y" | "yes" => Some(Answer::Once),
-                "n" | "no" => Some(self.no()?),
+                word if language::is_yes(word) => Some(Answer::Once),
+                word if language::is_no(word) => Some(self.no()?),
                 "s" if self.question.grant.is_some() => Some(Answer::Session),
                 "a" if self.can_always() => self.always()?,
                 "e" if self.question.preview.is_none() => self.edited()?,
@@ -85,12 +86,8 @@ impl Prompt {
                 "p" if !self.choices_of_files().is_empty() => self.pick()?,
                 "q" => Some(Answer::Abort),
                 "?" | "h" => self.help()?,
-                "" => self.say(Style::Warn, "Please type y or n (? for help)")?,
-                other => {
-                    let other = one_line(other);
-                    let text = format!("`{other}` is not an answer: type y or n (? for help)");
-                    self.say(Style::Warn, &text)?
-                }
+                "" => self.say(Style::Warn, Phrase::TypeYesOrNo.text())?,
+                other => self.say(Style::Warn, &Phrase::NotAnAnswer.with(one_line(other)))?,
             };
             if let Some(answer) = answer {
                 return Ok(answer);
@@ -173,7 +170,7 @@ impl Prompt {
             writeln!(out, "{line}")?;
         }
         if let Some(grant) = &self.question.grant {
-            let text = format!("s: {grant}, for the rest of this session");
+            let text = Phrase::ForThisSession.with(grant);
             for line in layout::wrap(&one_line(&text), self.columns) {
                 writeln!(out, "{}", self.paint.text(Style::Faint, &line))?;
             }
@@ -226,7 +223,7 @@ impl Prompt {
     }
 
     pub(super) fn no(&mut self) -> io::Result<Answer> {
-        let reason = self.read("Why? (shown to the model; may be empty) ")?;
+        let reason = self.read(Phrase::Why.text())?;
         Ok(Answer::No(reason.unwrap_or_default()))
     }
 
@@ -238,30 +235,28 @@ impl Prompt {
             return Ok(None);
         };
         let rule = rule_text(grant);
-        let text =
-            format!("This rule would be added for this workspace ({}):", workspace.display());
+        let text = Phrase::RuleForWorkspace.with(workspace.display());
         self.say(Style::Plain, &one_line(&text))?;
         for line in rule.lines() {
             self.say(Style::Faint, &format!("    {}", one_line(line)))?;
         }
-        let text =
-            format!("Type `everywhere` to add it for every workspace ({}).", person.display());
+        let text = Phrase::RuleForEverywhere.with(person.display());
         self.say(Style::Plain, &one_line(&text))?;
-        let answer = self.read("Add the rule and run the call? [y/n/everywhere] ")?;
+        let answer = self.read(Phrase::AddRule.text())?;
         let answer = answer.unwrap_or_default().to_lowercase();
         if answer == "everywhere"
             && let Some(grant) = &self.question.grant
         {
             self.rules.everywhere.insert(grant);
         }
-        let yes = ["y", "yes", "everywhere"].contains(&answer.as_str());
+        let yes = answer == "everywhere" || language::is_yes(&answer);
         Ok(yes.then_some(Answer::Always))
     }
 
     fn edited(&mut self) -> io::Result<Option<Answer>> {
         let edited = match edit(&self.question.args) {
             Ok(Some(args)) => return Ok(Some(Answer::Edit(args))),
-            Ok(None) => "nothing was changed".to_owned(),
+            Ok(None) => Phrase::NothingChanged.text().to_owned(),
             Err(what) => one_line(&what),
         };
         // Whatever was typed into the editor's terminal is no answer here.
@@ -277,10 +272,10 @@ impl Prompt {
             }
         }
         if self.question.preview.is_some() {
-            self.say(Style::Plain, "  d  show all of the changes")?;
+            self.say(Style::Plain, Phrase::ShowAll.text())?;
         }
         if !self.choices_of_files().is_empty() {
-            self.say(Style::Plain, "  p  pick: yes or no to each file; the rest is discarded")?;
+            self.say(Style::Plain, Phrase::PickFiles.text())?;
         }
         Ok(None)
     }

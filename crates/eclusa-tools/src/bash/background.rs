@@ -40,14 +40,14 @@ struct StartedJob {
     command: String,
     began: Instant,
     cancel: Cancel,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<JobOutput>>,
     /// Waits for its end, and throws away what it wrote.
     watch: JoinHandle<()>,
 }
 
 /// What a job has written, and how it ended.
 #[derive(Debug, Default)]
-struct Seen {
+struct JobOutput {
     /// The last bytes.
     kept: Vec<u8>,
     /// All bytes.
@@ -57,7 +57,7 @@ struct Seen {
     ended: Option<String>,
 }
 
-impl Seen {
+impl JobOutput {
     fn add(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let fresh = bytes.get(bytes.len().saturating_sub(MAX_KEPT_OUTPUT)..).unwrap_or_default();
@@ -89,7 +89,7 @@ impl Background {
     /// Starts a command and goes on.
     pub(super) fn start(&self, conversation: &str, order: CommandOrder) -> Result<u64, RunError> {
         self.make_room(conversation)?;
-        let seen = Arc::new(Mutex::new(Seen::default()));
+        let seen = Arc::new(Mutex::new(JobOutput::default()));
         let heard = seen.clone();
         let command = order.command.clone();
         // A year is as good as no limit, and can be added to any clock.

@@ -112,8 +112,8 @@ fn talked(attempt: &Attempt) -> String {
 fn refusal(refusal: &Refusal, ruled_out: impl Fn(&Path) -> Option<String>) -> String {
     let grant = match refusal {
         Refusal::Write(_) => {
-            "; commands write to the workspace, to /tmp and to the caches of tools: a person can open \
-             another directory with `commands.writable`"
+            "; commands write to the workspace, to /tmp and to the caches of tools: allow another \
+             directory with `commands.writable`"
         }
         Refusal::Network(Some(host)) => {
             return format!(

@@ -4,14 +4,14 @@ use super::{Diagnostic, Parsed, Severity, braces::ruff_severity};
 
 /// What earlier lines said that later ones belong to.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct LineReader {
     /// The file that eslint's rows are about.
     file: Option<String>,
     /// What is wrong, while the place is still to come (` --> path:1:2`).
     waiting: Option<Diagnostic>,
 }
 
-impl Reader {
+impl LineReader {
     pub(super) fn read(&mut self, line: &str, into: &mut Parsed) {
         if let Some(place) = line.trim_start().strip_prefix("--> ") {
             if let Some(waiting) = self.waiting.take() {
@@ -34,7 +34,7 @@ impl Reader {
     }
 }
 
-impl Reader {
+impl LineReader {
     /// What waits for a place and is not followed by one has none: an error is told all the same,
     /// unless it only says that there were errors.
     pub(super) fn settle(&mut self, into: &mut Parsed) {

@@ -1,7 +1,7 @@
 //! From what a program wrote to what it said. Any text can be given, and nothing panics; what is
 //! in no known form is passed over.
 
-use super::{Diagnostic, braces, lines::Reader};
+use super::{Diagnostic, braces, lines::LineReader};
 
 /// So many are kept; more nobody reads.
 const MAX_DIAGNOSTICS: usize = 10_000;
@@ -43,7 +43,7 @@ impl Parsed {
 /// (stylish), ruff, gcc, clang and all that write like them, in any mixture.
 pub fn parse(text: &str) -> Parsed {
     let mut parsed = Parsed::default();
-    let mut reader = Reader::default();
+    let mut reader = LineReader::default();
     let mut rest = text;
     let mut tries = TRIES;
     while !rest.is_empty() {
@@ -60,7 +60,7 @@ pub fn parse(text: &str) -> Parsed {
         }
         if start.starts_with('{') && braces::object(start, &mut parsed) {
             reader.settle(&mut parsed);
-            reader = Reader::default();
+            reader = LineReader::default();
         } else {
             let line = plain(line);
             reader.read(&line, &mut parsed);

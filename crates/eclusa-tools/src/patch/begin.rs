@@ -46,7 +46,7 @@ pub(super) fn parse(patch: &str) -> Result<Vec<FilePatch>, PatchError> {
         );
         return Err(PatchError::at(at + 1, what));
     }
-    let mut reader = Reader { lines: lines.get(..end).unwrap_or_default(), at: begin + 1 };
+    let mut reader = PatchReader { lines: lines.get(..end).unwrap_or_default(), at: begin + 1 };
     let mut files = Vec::new();
     while let Some(line) = reader.peek() {
         if line.trim().is_empty() {
@@ -74,12 +74,12 @@ fn is_wrapping(line: &str) -> bool {
     line.is_empty() || line.starts_with("```") || line.starts_with("~~~") || call || word
 }
 
-struct Reader<'a> {
+struct PatchReader<'a> {
     lines: &'a [&'a str],
     at: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> PatchReader<'a> {
     fn peek(&self) -> Option<&'a str> {
         self.lines.get(self.at).copied()
     }

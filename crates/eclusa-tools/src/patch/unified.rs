@@ -25,7 +25,7 @@ pub(super) fn parse(patch: &str) -> Result<Vec<FilePatch>, PatchError> {
     let windows = headers.peek().is_some() && headers.all(|it| it.ends_with('\r'));
     let unix = |it: &&'_ str| windows.then(|| it.strip_suffix('\r').map(str::len)).flatten();
     let lines = lines.iter().map(|it| unix(it).and_then(|end| it.get(..end)).unwrap_or(it));
-    let mut reader = Reader { lines: lines.collect(), at: 0 };
+    let mut reader = DiffReader { lines: lines.collect(), at: 0 };
     let mut files = Vec::new();
     // Before the first file and after a signature there may be any text, as in a mail.
     let mut letter = true;
@@ -78,7 +78,7 @@ fn unsupported(line: &str, letter: bool) -> Option<&'static str> {
         .then_some("the hunk belongs to no file; put `--- a/path` and `+++ b/path` before it")
 }
 
-struct Reader<'a> {
+struct DiffReader<'a> {
     lines: Vec<&'a str>,
     at: usize,
 }
@@ -95,7 +95,7 @@ struct Headers {
     new_mode: Option<u32>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> DiffReader<'a> {
     fn peek(&self) -> Option<&'a str> {
         self.lines.get(self.at).copied()
     }
@@ -217,8 +217,10 @@ impl<'a> Reader<'a> {
             }
             at += 1;
         }
-        let rest =
-            Reader { lines: self.lines.get(at..at + 2).or(self.lines.get(at..))?.to_vec(), at: 0 };
+        let rest = DiffReader {
+            lines: self.lines.get(at..at + 2).or(self.lines.get(at..))?.to_vec(),
+            at: 0,
+        };
         let next = rest.peek().unwrap_or_default();
         let further =
             next.starts_with([' ', '+', '-']) && !rest.at_names() && next.trim_end() != "--";

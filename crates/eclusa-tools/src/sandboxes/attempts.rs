@@ -9,10 +9,10 @@ const MAX_ATTEMPTS: usize = 50;
 
 /// The attempts of one command, as they come. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Attempts(Arc<Mutex<Seen>>);
+pub(super) struct Attempts(Arc<Mutex<AttemptList>>);
 
 #[derive(Debug, Default)]
-struct Seen {
+struct AttemptList {
     attempts: Vec<Attempt>,
     /// How many are not among them.
     more: u64,

@@ -60,7 +60,7 @@ impl Plan {
             if let Some(why) = &journal.head.irreversible {
                 irreversible.push((*call, why.clone()));
             } else if evicted {
-                let why = "what it replaced was evicted to save space".to_owned();
+                let why = "its undo data was dropped to save space".to_owned();
                 irreversible.push((*call, why));
             } else {
                 targets.push((found.clone(), journal));

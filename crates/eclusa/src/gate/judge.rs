@@ -27,7 +27,7 @@ pub(crate) fn judge(setup: &GateSetup, run: &Run, call: &Validated) -> Verdict {
                 decision: Decision::Ask,
                 source: Source::Floor,
                 origin: "staging".into(),
-                text: "changes cannot be staged here, so a person is asked".into(),
+                text: "this machine cannot stage changes".into(),
             },
         );
         verdict.decision = Decision::Ask;

@@ -113,7 +113,7 @@ fn answered(verdict: Verdict, before: Option<&Verdict>) -> Verdict {
         decision: Decision::Allow,
         source: Source::Default,
         origin: "approval".into(),
-        text: "a person said yes to it before it ran".into(),
+        text: "approved by a person before it ran".into(),
     });
     Verdict::from_reasons(because)
 }

@@ -283,7 +283,8 @@ async fn commit(
         Ok(Err(err @ CommitError::Conflicts(_))) => (ChangesOutcome::Conflict, err.to_string()),
         Ok(Err(err)) => (ChangesOutcome::Failed, err.to_string()),
         Err(_panic) => {
-            let why = "making the changes real crashed; what was done of it is taken back before the next change";
+            let why =
+                "applying the changes crashed; they will be rolled back before the next change";
             (ChangesOutcome::Failed, why.to_owned())
         }
     };

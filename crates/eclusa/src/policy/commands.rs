@@ -82,7 +82,7 @@ impl Script {
             because.push(Reason { decision, source, origin: origin.into(), text });
         };
         if let Some(doubt) = &self.text.refused {
-            floor(Decision::Deny, "shell", format!("it cannot be judged: {}", doubt.what));
+            floor(Decision::Deny, "shell", format!("could not be parsed: {}", doubt.what));
         }
         if let Some(what) = &self.text.catastrophe {
             let text = format!("{}: {what}", quoted(&what.at));

@@ -207,7 +207,7 @@ impl Rules {
         if !allowed {
             match effects.unruled {
                 Decision::Allow => {
-                    let text = "it was permitted before it ran";
+                    let text = "already approved before it ran";
                     because.push(reason(Decision::Allow, Source::Default, "defaults", text));
                 }
                 Decision::Stage | Decision::Ask => {

@@ -66,7 +66,7 @@ async fn without_anybody_to_ask_the_call_is_denied() {
     let world = check(
         world(),
         call("bash", "git push"),
-        "this call needs approval and nobody can be asked, so nothing was run: ask `git push` (test:1); a person can run it in a terminal, add an allow rule, or choose another mode",
+        "not run: this call needs approval, and nobody is available to approve it: ask `git push` (test:1); a person can run it in a terminal, add an allow rule, or choose another mode",
         "ended:no_approver",
     )
     .await;

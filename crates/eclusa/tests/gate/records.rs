@@ -48,7 +48,7 @@ async fn a_call_that_ran_has_a_start_and_an_end_that_point_at_each_other() {
     assert!(end.get("args").is_none());
 }
 
-/// A tool that says of itself that it only looks, and what it touches.
+/// A tool that says of itself that read-only, and what it touches.
 struct Looks(Vec<Touch>);
 
 impl Tool for Looks {

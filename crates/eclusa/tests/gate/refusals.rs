@@ -11,7 +11,7 @@ fn verdict(decision: Decision) -> Verdict {
         origin: "defaults".into(),
         text: text.into(),
     };
-    Verdict::from_reasons(vec![reason("it only looks"), reason("it says so")])
+    Verdict::from_reasons(vec![reason("read-only"), reason("it says so")])
 }
 
 /// At least one of every family. A new one that is not here does not compile.

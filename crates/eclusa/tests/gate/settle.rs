@@ -188,7 +188,7 @@ async fn nobody_to_ask_is_a_no() {
     place.person.answers.lock().unwrap().push_back(Err(NotAsked::Unavailable("away".into())));
     let reply = place.put(json!({"path": "a.txt", "text": "hello\n"})).await;
     assert_eq!((reply.code(), place.file("a.txt")), ("changes_discarded", None));
-    assert!(reply.content().contains("nobody can be asked"), "{}", reply.content());
+    assert!(reply.content().contains("nobody is available to approve"), "{}", reply.content());
 }
 
 #[tokio::test]

@@ -191,9 +191,7 @@ impl Proxy {
         let envelope = match Envelope::read(line) {
             Ok(envelope) => envelope,
             Err(why) => {
-                return note(&format!(
-                    "the agent wrote a line that is no message, which was not passed on: {why}"
-                ));
+                return note(&format!("dropped an invalid message from the agent: {why}"));
             }
         };
         match envelope.method.as_deref() {

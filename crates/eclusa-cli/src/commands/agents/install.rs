@@ -72,10 +72,10 @@ pub(super) fn install(
     }
     screen.line(&format!("{agent} is connected ({})", scope.name()))?;
     if let Some(what) = agent.to_confirm(scope == Scope::Managed) {
-        screen.line(&format!("to confirm by you: {what}"))?;
+        screen.line(&format!("you still need to: {what}"))?;
     }
     for what in agent.still_open(scope == Scope::Managed) {
-        screen.line(&format!("still open: {what}"))?;
+        screen.line(&format!("not covered: {what}"))?;
     }
     let mut servers = Vec::new();
     for (file, new) in &planned {
@@ -129,13 +129,13 @@ fn tell_servers(servers: &[ListedServer], screen: &mut Screen) -> Result<(), Fai
         let names = sanitize(&behind.join(", "));
         screen.line(&format!("servers behind the gate: {names}"))?;
         note(
-            "they reach no host and write nothing in the workspace until `--allow-net HOST` or \
-             `--access write` stands before the `--` in their arguments",
+            "they have no network and read-only access; add `--allow-net HOST` or `--access write` \
+             before `--` in their arguments",
         );
     }
     for server in servers {
         if let ServerPosition::Left(why) = server.position {
-            let text = format!("server in front of the gate: {}: {why}", server.name);
+            let text = format!("server not behind the gate: {}: {why}", server.name);
             screen.line(&sanitize(&text))?;
         }
     }

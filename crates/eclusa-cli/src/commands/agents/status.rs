@@ -288,7 +288,7 @@ impl AgentStatus {
         }
         let server = if self.server { "connected" } else { "not connected" };
         screen.line(&format!("  eclusa's tools: {server}"))?;
-        for (behind, place) in [(true, "behind the gate"), (false, "in front of the gate")] {
+        for (behind, place) in [(true, "behind the gate"), (false, "not behind the gate")] {
             let names = self.servers(behind);
             if !names.is_empty() {
                 screen.line(&sanitize(&format!("  servers {place}: {}", names.join(", "))))?;
@@ -300,8 +300,8 @@ impl AgentStatus {
             }
         }
         let problems = self.problems.iter().map(|it| format!("  problem: {it}"));
-        let confirm = self.to_confirm().into_iter().map(|it| format!("  to confirm by you: {it}"));
-        let open = self.open().iter().map(|it| format!("  still open: {it}"));
+        let confirm = self.to_confirm().into_iter().map(|it| format!("  you still need to: {it}"));
+        let open = self.open().iter().map(|it| format!("  not covered: {it}"));
         for line in problems.chain(confirm).chain(open) {
             screen.line(&sanitize(&line))?;
         }

@@ -39,7 +39,7 @@ impl Signer {
         let id = key.public(String::new(), 0).id;
         let known = people.key(&id).map_err(Failure::failed)?;
         let (person, _) = known.ok_or_else(|| {
-            Failure::refused(format!("the key `{id}` is nobody's here"))
+            Failure::refused(format!("key `{id}` is not registered"))
                 .hint("`eclusa people add NAME --public ...` registers it")
         })?;
         Ok(Signer { people, person, key: Some((key, id)) })

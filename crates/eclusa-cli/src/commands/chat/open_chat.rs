@@ -142,7 +142,7 @@ impl OpenChat {
                 if !unsent.is_empty()
                     && let Err(err) = conversation.keep_draft(&unsent.join("\n\n")).await
                 {
-                    crate::screen::note(&format!("what you had not sent is not kept: {err}"));
+                    crate::screen::note(&format!("your draft could not be saved: {err}"));
                 }
             }
         }

@@ -236,13 +236,12 @@ fn tell(
             let what = what.map(|(_, args)| args.as_str()).unwrap_or_default();
             Some(format!("answer: {}", report::call_line(call, what).1.trim_start()))
         }
-        AgentEvent::Retry { why, wait } => Some(format!(
-            "note: what was said does not count; asks again in {} s: {why}",
-            wait.as_secs()
-        )),
-        AgentEvent::Compacted { before, after, .. } => Some(format!(
-            "note: the model is shown less: about {before} tokens before, {after} now"
-        )),
+        AgentEvent::Retry { why, wait } => {
+            Some(format!("note: reply discarded, retrying in {} s: {why}", wait.as_secs()))
+        }
+        AgentEvent::Compacted { before, after, .. } => {
+            Some(format!("note: context compacted: about {before} -> {after} tokens"))
+        }
         AgentEvent::Notice(text) => Some(format!("note: {text}")),
         AgentEvent::Task { persona, event, .. } => match &**event {
             AgentEvent::Call { tool, args, .. } => {

@@ -24,8 +24,8 @@ mod rewind;
 pub(super) const COMMANDS: [(&str, &str, &str); 15] = [
     ("/help", "", "this"),
     ("/model", "[NAME]", "the models there are; go on with another one"),
-    ("/persona", "[NAME]", "go on as somebody else"),
-    ("/mode", "[MODE]", "when you are asked: the modes there are, or another one"),
+    ("/persona", "[NAME]", "switch persona"),
+    ("/mode", "[MODE]", "show or change the approval mode"),
     ("/tools", "", "the tools there are"),
     ("/cost", "", "what this session has cost, and how full the window is"),
     ("/compact", "", "make what the model is shown smaller"),

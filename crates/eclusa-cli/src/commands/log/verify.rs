@@ -28,8 +28,7 @@ pub(super) fn run(
     let mut progress = Progress { told: Instant::now(), any: false };
     let verified = store.verify(|done, all| progress.tell(done, all));
     progress.finish();
-    let verified =
-        verified.map_err(|err| Failure::failed(format!("the log does not verify: {err}")));
+    let verified = verified.map_err(|err| Failure::failed(format!("verification failed: {err}")));
     let checked =
         verified.and_then(|head| Ok((head, known.map(|it| place(store, head, it)).transpose()?)));
     let (head, noted) = match checked {
@@ -57,7 +56,7 @@ pub(super) fn run(
             1 => "one more was written since".to_owned(),
             count => format!("{count} were written since"),
         };
-        screen.line(&format!("the head you noted is record {seq}; {since}"))?;
+        screen.line(&format!("the given head is record {seq}; {since}"))?;
     }
     Ok(())
 }
@@ -79,7 +78,7 @@ pub(super) fn run_after(
                 screen.json(&json!({"ok": false}))?;
                 screen.flush()?;
             }
-            let failure = Failure::failed(format!("the log does not verify: {err}"));
+            let failure = Failure::failed(format!("verification failed: {err}"));
             return Err(match err {
                 VerifyError::NotNoted(_) => failure.hint(CUT),
                 _ => failure,
@@ -136,8 +135,7 @@ fn place(store: &Store, head: Head, known: Hash) -> Result<u64, Failure> {
             None => break,
         }
     }
-    Err(Failure::failed(format!("the log does not verify: no record has the hash {known}"))
-        .hint(CUT))
+    Err(Failure::failed(format!("verification failed: no record has the hash {known}")).hint(CUT))
 }
 
 /// Tells people how far it has come, on stderr.

@@ -135,8 +135,8 @@ pub(super) async fn run(ctx: &AppContext, args: AddModelArgs) -> Result<Exit, Fa
             screen.line(&sanitize(name))?;
         }
         screen.flush()?;
-        return Err(Failure::usage("which of its models is not said").hint(format!(
-            "`eclusa models add {} --model NAME` adds one",
+        return Err(Failure::usage("no model chosen").hint(format!(
+            "choose one with `eclusa models add {} --model NAME`",
             sanitize(&args.server)
         )));
     };

@@ -38,7 +38,7 @@ pub(super) fn run(
     }
     screen.line(&sanitize(&toml))?;
     let (carried, left) = (brought.rules.len(), brought.left.len());
-    note(&format!("{carried} carried over, {left} not"));
+    note(&format!("{carried} imported, {left} skipped"));
     Ok(Exit::Done)
 }
 
@@ -67,8 +67,8 @@ fn toml(brought: &ImportedRules, agent: Agent, file: &Path) -> String {
     let (looser, others): (Vec<&Skipped>, Vec<&Skipped>) =
         brought.left.iter().partition(|it| it.looser);
     let lists = [
-        ("Not carried over, so that these rules are LOOSER than the settings were:", looser),
-        ("Not carried over:", others),
+        ("Skipped, so these rules are LOOSER than the settings were:", looser),
+        ("Skipped:", others),
     ];
     for (title, left) in lists.iter().filter(|(_, left)| !left.is_empty()) {
         text.push_str(&format!("\n# {title}\n"));

@@ -52,7 +52,7 @@ pub(super) fn find(
         let calls = calls::calls_from(store, from).map_err(Failure::failed)?;
         for past in calls.iter().filter(|it| it.was_started() && belongs(it)) {
             if !all.contains(&past.number()) && log_call::left_nothing(past, registry) {
-                let what = format!("nothing was kept of what `{}` did", past.tool());
+                let what = format!("`{}` has no undo data", past.tool());
                 beyond.push((past.number(), what));
             }
         }

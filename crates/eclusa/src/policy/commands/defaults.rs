@@ -154,7 +154,7 @@ fn why(reading: &CommandProfile, class: Class) -> String {
         Class::Writes => "changes files",
         Class::RunsCode => "runs other code",
         Class::Network => "uses the network",
-        Class::Privilege => "asks for more rights",
+        Class::Privilege => "needs root",
         Class::Destructive => "deletes or overwrites",
         Class::Sweeping => "works on everything beneath",
         Class::Unknown => "is not known",

@@ -240,5 +240,5 @@ fn fetches_by_subcommand(program: &str, words: &[&str]) -> bool {
 
 /// What is said of a command that uses the network (`why`) and is tried without one.
 pub(super) fn tried(why: &str) -> String {
-    format!("{why}; it is tried without one, and a person is asked before any host is opened")
+    format!("{why}; runs offline first; asks before opening a host")
 }

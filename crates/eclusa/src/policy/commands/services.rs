@@ -65,7 +65,7 @@ const GROUPS: [(&str, &str, &[&str]); 8] = [
 const CLIENTS: [&str; 7] =
     ["psql", "pg_dump", "mysql", "mariadb", "mysqldump", "redis-cli", "mongosh"];
 
-/// True when a command loses nothing by being tried: it only looks, with its subcommand right behind
+/// True when a command loses nothing by being tried: read-only, with its subcommand right behind
 /// the program, or whatever it does stays inside.
 pub(super) fn only_looks(command: &Command) -> bool {
     let words: Option<Vec<_>> = command.words.iter().map(|it| it.text()).collect();

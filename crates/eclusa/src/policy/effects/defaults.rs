@@ -17,8 +17,8 @@ const LOSING: [(&str, &[&str], &str); 9] = [
     ("git stash clear", &[], "it drops all stashed changes"),
     ("git filter-branch", &[], "it rewrites history"),
     ("git filter-repo", &[], "it rewrites history"),
-    ("git reflog expire", &[], "it forgets where branches were"),
-    ("git reflog delete", &[], "it forgets where branches were"),
+    ("git reflog expire", &[], "deletes reflog entries"),
+    ("git reflog delete", &[], "deletes reflog entries"),
     ("git prune", &[], "it removes what no branch leads to"),
 ];
 
@@ -47,8 +47,7 @@ impl Rules {
             _ => false,
         });
         if !edits.is_empty() {
-            let text =
-                format!("its changes are reviewed before they are applied: {}", listed(&edits));
+            let text = format!("changes are reviewed before they are applied: {}", listed(&edits));
             say(ask, asked, "defaults", text);
         }
         // A stash or a commit of the same call has what is gone from the files.
@@ -65,7 +64,7 @@ impl Rules {
                 && change.before.is_some()
         });
         if !deleted.is_empty() && self.effects.delete == Decision::Ask {
-            let text = format!("it deletes what git does not have: {}", listed(&deleted));
+            let text = format!("deletes files that are not in git: {}", listed(&deleted));
             say(ask, lost, "effects.delete", text);
         }
         let discarded = of(&|kind, _, number| {
@@ -90,7 +89,7 @@ impl Rules {
             say(ask, lost, "workspace", "it makes a working tree outside the workspace".to_owned());
         }
         if effects.facts.plans_commands {
-            let text = "it leaves a rebase that runs commands when it goes on";
+            let text = "leaves an unfinished rebase that will run commands";
             say(ask, lost, "effects", text.to_owned());
         }
         for action in actions.iter().filter(|it| !(by_git && it.is_free())) {

@@ -47,7 +47,7 @@ impl Rules {
             let deleted = of(&own, &|it| deletes(changes, &left, it));
             floor(deny, fixed, "effects.delete", text, deleted);
         }
-        let text = "it would let a program run as somebody else:";
+        let text = "sets setuid or setgid bits:";
         floor(deny, fixed, "effects", text, paths(&sets_id));
         let text = "it would make a link that leads out of the workspace:";
         floor(deny, fixed, "workspace", text, paths(&|it| self.way_out(it) == Some(Way::Out)));

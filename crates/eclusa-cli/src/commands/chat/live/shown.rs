@@ -54,7 +54,7 @@ impl LiveChat<'_> {
             AgentEvent::Retry { why, wait } => {
                 view.strike_partial();
                 let text = format!(
-                    "  what was said does not count; asks again in {} s: {}",
+                    "  reply discarded, retrying in {} s: {}",
                     wait.as_secs(),
                     sanitize(&why)
                 );
@@ -80,8 +80,7 @@ impl LiveChat<'_> {
             // The summary was seen while it was written.
             AgentEvent::Compacted { before, after, .. } => {
                 view.end_text();
-                let text =
-                    format!("  the model is shown less: about {before} tokens before, {after} now");
+                let text = format!("  context compacted: about {before} -> {after} tokens");
                 view.say(Style::Faint, &text);
                 self.compacted();
             }

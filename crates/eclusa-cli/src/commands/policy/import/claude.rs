@@ -63,7 +63,7 @@ fn one(brought: &mut ImportedRules, decision: &str, text: &str) {
         "WebFetch" => match content.map(|it| it.strip_prefix("domain:").ok_or(it)) {
             None => brought.web(&from, decision, None),
             Some(Ok(host)) => brought.web(&from, decision, Some(host)),
-            Some(Err(_)) => brought.left(from, decision, "only `domain:` can be carried over"),
+            Some(Err(_)) => brought.left(from, decision, "only `domain:` can be imported"),
         },
         "*" if decision != "allow" => {
             brought.rule(&from, super::super::rule_toml::RuleToml::new(decision));

@@ -20,7 +20,7 @@ pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
             "prefix_rule" => prefix_rule(&mut brought, &call)?,
             name => {
                 let what = format!("line {}: {name}(…)", call.line);
-                brought.left(what, decision(&call), "only prefix_rule can be carried over");
+                brought.left(what, decision(&call), "only prefix_rule can be imported");
             }
         }
     }

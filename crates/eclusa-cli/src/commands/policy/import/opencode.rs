@@ -102,7 +102,7 @@ fn of_patterns(brought: &mut ImportedRules, tool: &str, patterns: &Map<String, V
                 brought.files(&from, decision, "read", glob(pattern, decision).as_deref())
             }
             ("webfetch", _) if all => brought.web(&from, decision, None),
-            _ => brought.left(from, decision, "such a pattern cannot be carried over"),
+            _ => brought.left(from, decision, "such a pattern cannot be imported"),
         }
     }
 }
