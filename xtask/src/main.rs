@@ -1,20 +1,17 @@
 //! `cargo xtask`: the steps of CI, each alone, and the mutation check.
 
 mod mutation_check;
+mod program;
 
-use std::{
-    collections::BTreeSet,
-    ffi::OsStr,
-    fs,
-    path::Path,
-    process::{Command, ExitCode},
-};
+use std::{collections::BTreeSet, fs, process::ExitCode};
 
 use serde_json::Value;
 use xtask::{
     mutants::{LISTS, Mutant, all, read},
     source::root,
 };
+
+use program::program;
 
 const USAGE: &str = "\
 Usage: cargo xtask ci [STEP…]          steps of CI, each alone; without a step they are listed
@@ -127,11 +124,4 @@ fn git(words: &[&str]) -> Result<String, String> {
         true => Ok(String::from_utf8_lossy(&ran.stdout).into_owned()),
         false => Err(String::from_utf8_lossy(&ran.stderr).into_owned()),
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "its work is to start cargo, git and tests")]
-fn program(name: impl AsRef<OsStr>, directory: &Path) -> Command {
-    let mut program = Command::new(name);
-    program.current_dir(directory);
-    program
 }

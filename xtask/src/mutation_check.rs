@@ -16,7 +16,7 @@ use std::{
 use serde_json::Value;
 use xtask::{mutants::Mutant, source::root};
 
-use crate::program;
+use crate::program::program;
 
 /// A test binary that takes longer than this hangs, which is not passing.
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -385,12 +385,11 @@ impl Workspace {
 /// Opens a directory by its path.
 fn directory(path: &Path) -> Result<OwnedFd, IoFailure> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let opened = rustix::fs::open(path, flags, Mode::empty());
-    opened.map_err(|err| IoFailure::at("open", path)(err.into()))
+    rustix::fs::open(path, flags, Mode::empty())
+        .map_err(|err| IoFailure::at("open", path)(err.into()))
 }
 
-/// Whether files can be renamed between the two. The kernel compares the mounts before it looks
-/// for names, so that a rename of nothing tells it without writing anything.
+/// Whether files can be renamed between the two: a rename of nothing tells, and writes nothing.
 fn probe(root: &OwnedFd, state: &OwnedFd) -> KeepStrategy {
     let devices = (rustix::fs::fstat(root), rustix::fs::fstat(state));
     let same = matches!(&devices, (Ok(root), Ok(state)) if root.st_dev == state.st_dev);

@@ -51,7 +51,7 @@ struct Open {
 
 /// What the current line has been so far.
 #[derive(Debug, Clone, Copy)]
-enum Seen {
+enum FenceLine {
     /// Only this many spaces.
     Indent(u8),
     /// Then a run of fence marks.
@@ -70,7 +70,7 @@ enum Seen {
 #[derive(Debug)]
 pub(super) struct Fences {
     open: Option<Open>,
-    seen: Seen,
+    seen: FenceLine,
     line: u64,
     after_cr: bool,
     accept_json: bool,
@@ -78,7 +78,7 @@ pub(super) struct Fences {
 
 impl Fences {
     pub(super) fn new(accept_json: bool) -> Fences {
-        Fences { open: None, seen: Seen::Indent(0), line: 1, after_cr: false, accept_json }
+        Fences { open: None, seen: FenceLine::Indent(0), line: 1, after_cr: false, accept_json }
     }
 
     /// The number of the current line, from 1.
@@ -95,9 +95,9 @@ impl Fences {
         while let Some(rest) = bytes.get(at..).filter(|it| !it.is_empty()) {
             // Bytes that cannot matter are leapt over.
             let next = match self.seen {
-                Seen::Rest => memchr2(b'\n', b'\r', rest),
-                Seen::Info { mark: b'`', .. } => memchr3(b'\n', b'\r', b'`', rest),
-                Seen::Info { .. } => memchr2(b'\n', b'\r', rest),
+                FenceLine::Rest => memchr2(b'\n', b'\r', rest),
+                FenceLine::Info { mark: b'`', .. } => memchr3(b'\n', b'\r', b'`', rest),
+                FenceLine::Info { .. } => memchr2(b'\n', b'\r', rest),
                 _ => Some(0),
             };
             let found = next.and_then(|next| Some((next, *rest.get(next)?)));
@@ -123,7 +123,7 @@ impl Fences {
 
     /// The text ends here, and with it the current line.
     pub(super) fn end(&mut self) -> Step {
-        if matches!(self.seen, Seen::Indent(0)) { self.pending() } else { self.end_line() }
+        if matches!(self.seen, FenceLine::Indent(0)) { self.pending() } else { self.end_line() }
     }
 
     /// What the bytes of an unfinished line are.
@@ -131,47 +131,56 @@ impl Fences {
         match (self.open, self.seen) {
             (Some(Open { label: Label::Other, .. }), _) => Step::Text,
             (Some(_), _) => Step::Body,
-            (None, Seen::Rest | Seen::Tail | Seen::Info { label: Label::Other, .. }) => Step::Text,
-            (None, Seen::Indent(0)) => Step::Text,
+            (
+                None,
+                FenceLine::Rest | FenceLine::Tail | FenceLine::Info { label: Label::Other, .. },
+            ) => Step::Text,
+            (None, FenceLine::Indent(0)) => Step::Text,
             (None, _) => Step::Undecided,
         }
     }
 
-    fn then(&self, byte: u8) -> Seen {
+    fn then(&self, byte: u8) -> FenceLine {
         let blank = matches!(byte, b' ' | b'\t');
         match (self.seen, self.open) {
-            (Seen::Indent(spaces @ 0..=2), _) if byte == b' ' => Seen::Indent(spaces + 1),
-            (Seen::Indent(_), None) if matches!(byte, b'`' | b'~') => {
-                Seen::Run { mark: byte, len: 1 }
+            (FenceLine::Indent(spaces @ 0..=2), _) if byte == b' ' => FenceLine::Indent(spaces + 1),
+            (FenceLine::Indent(_), None) if matches!(byte, b'`' | b'~') => {
+                FenceLine::Run { mark: byte, len: 1 }
             }
-            (Seen::Indent(_), Some(open)) if byte == open.mark => Seen::Run { mark: byte, len: 1 },
-            (Seen::Run { mark, len }, _) if byte == mark => Seen::Run { mark, len: len + 1 },
-            (Seen::Run { len, .. }, Some(open)) if len >= open.len && blank => Seen::Tail,
-            (Seen::Run { mark, len: len @ 3.. }, None) => self.word(byte, mark, len, [0; 4], 0),
-            (Seen::Word { mark, len, word, letters }, None) => {
+            (FenceLine::Indent(_), Some(open)) if byte == open.mark => {
+                FenceLine::Run { mark: byte, len: 1 }
+            }
+            (FenceLine::Run { mark, len }, _) if byte == mark => {
+                FenceLine::Run { mark, len: len + 1 }
+            }
+            (FenceLine::Run { len, .. }, Some(open)) if len >= open.len && blank => FenceLine::Tail,
+            (FenceLine::Run { mark, len: len @ 3.. }, None) => {
+                self.word(byte, mark, len, [0; 4], 0)
+            }
+            (FenceLine::Word { mark, len, word, letters }, None) => {
                 self.word(byte, mark, len, word, letters)
             }
-            (Seen::Info { mark: b'`', .. }, None) if byte == b'`' => Seen::Rest,
-            (info @ Seen::Info { .. }, None) => info,
-            (Seen::Tail, Some(_)) if blank => Seen::Tail,
-            _ => Seen::Rest,
+            (FenceLine::Info { mark: b'`', .. }, None) if byte == b'`' => FenceLine::Rest,
+            (info @ FenceLine::Info { .. }, None) => info,
+            (FenceLine::Tail, Some(_)) if blank => FenceLine::Tail,
+            _ => FenceLine::Rest,
         }
     }
 
     /// The next byte of the first word after an opening fence.
-    fn word(&self, byte: u8, mark: u8, len: usize, mut word: [u8; 4], letters: usize) -> Seen {
+    fn word(&self, byte: u8, mark: u8, len: usize, mut word: [u8; 4], letters: usize) -> FenceLine {
         match byte {
-            b'`' if mark == b'`' => Seen::Rest,
-            b' ' | b'\t' if letters == 0 => Seen::Word { mark, len, word, letters },
-            b' ' | b'\t' => Seen::Info { mark, len, label: self.label(&word, letters) },
+            b'`' if mark == b'`' => FenceLine::Rest,
+            b' ' | b'\t' if letters == 0 => FenceLine::Word { mark, len, word, letters },
+            b' ' | b'\t' => FenceLine::Info { mark, len, label: self.label(&word, letters) },
             _ => {
                 if let Some(letter) = word.get_mut(letters) {
                     *letter = byte.to_ascii_lowercase();
                     if self.begins_a_label(&word, letters + 1) {
-                        return Seen::Word { mark, len, word, letters: letters + 1 };
+                        return FenceLine::Word { mark, len, word, letters: letters + 1 };
                     }
                 }
-                Seen::Info { mark, len, label: Label::Other }
+                FenceLine::Info { mark, len, label: Label::Other }
             }
         }
     }
@@ -192,11 +201,11 @@ impl Fences {
 
     fn end_line(&mut self) -> Step {
         self.line += 1;
-        let seen = std::mem::replace(&mut self.seen, Seen::Indent(0));
+        let seen = std::mem::replace(&mut self.seen, FenceLine::Indent(0));
         if let Some(open) = self.open {
             let closes = match seen {
-                Seen::Tail => true,
-                Seen::Run { len, .. } => len >= open.len,
+                FenceLine::Tail => true,
+                FenceLine::Run { len, .. } => len >= open.len,
                 _ => false,
             };
             if closes {
@@ -209,9 +218,9 @@ impl Fences {
             };
         }
         let (mark, len, label) = match seen {
-            Seen::Run { mark, len: len @ 3.. } => (mark, len, Label::Other),
-            Seen::Word { mark, len, word, letters } => (mark, len, self.label(&word, letters)),
-            Seen::Info { mark, len, label } => (mark, len, label),
+            FenceLine::Run { mark, len: len @ 3.. } => (mark, len, Label::Other),
+            FenceLine::Word { mark, len, word, letters } => (mark, len, self.label(&word, letters)),
+            FenceLine::Info { mark, len, label } => (mark, len, label),
             _ => return Step::Text,
         };
         self.open = Some(Open { mark, len, label });

@@ -6,13 +6,18 @@ use crate::world::World;
 /// Commands that no list shows.
 const HIDDEN: [&str; 1] = ["complete-words"];
 
-/// The names that a help lists under "Commands:".
+/// What a list of commands stands under.
+const HEADINGS: [&str; 6] = ["Commands:", "Work:", "Agents:", "Answer:", "Look back:", "Set up:"];
+
+/// The names that a help lists as commands.
 fn listed(help: &str) -> Vec<String> {
-    let commands = help.lines().skip_while(|it| *it != "Commands:").skip(1);
-    let names = commands
-        .take_while(|it| !it.is_empty())
-        // A description that goes on stands further to the right.
-        .filter_map(|it| it.strip_prefix("  ")?.split(' ').next().filter(|it| !it.is_empty()));
+    let parts = help.split("\n\n").flat_map(|it| {
+        let (heading, rest) = it.split_once('\n').unwrap_or_default();
+        rest.lines().filter(move |_| HEADINGS.contains(&heading))
+    });
+    // A description that goes on stands further to the right.
+    let names =
+        parts.filter_map(|it| it.strip_prefix("  ")?.split(' ').next().filter(|it| !it.is_empty()));
     names.filter(|it| *it != "help").map(str::to_owned).collect()
 }
 

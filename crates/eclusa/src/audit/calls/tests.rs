@@ -27,7 +27,7 @@ fn a_call_is_its_first_record_and_over_it_its_end() {
     ]);
     assert_eq!((call.number(), call.first_record(), call.records().len()), (7, 2, 2));
     assert_eq!((call.at(), call.took(), call.outcome()), (10, Some(9), "ok"));
-    assert_eq!((call.subject().as_str(), call.decision()), ("ls\\n-l", Some(Decision::Ask)));
+    assert_eq!((call.subject().as_str(), call.decision()), ("ls⏎-l", Some(Decision::Ask)));
     assert!(call.was_started());
     let told = call.as_json();
     assert_eq!((&told["number"], &told["ended_at"]), (&json!(7), &json!(20)));
