@@ -47,9 +47,9 @@ pub struct TurnUse {
     pub aside: Vec<(Usage, ModelProfile)>,
 }
 
-impl TurnUse {
+impl Default for TurnUse {
     /// Nothing yet, from now on.
-    pub fn new() -> TurnUse {
+    fn default() -> TurnUse {
         TurnUse {
             began: Instant::now(),
             requests: 0,
@@ -58,7 +58,9 @@ impl TurnUse {
             aside: Vec::new(),
         }
     }
+}
 
+impl TurnUse {
     /// Counts a reply.
     pub fn count(&mut self, usage: &Usage, model: &ModelProfile) {
         self.usage.add(usage);
@@ -99,7 +101,7 @@ pub struct TurnBudget {
 impl TurnBudget {
     /// A turn that begins now.
     pub fn new(limits: TurnLimits) -> TurnBudget {
-        TurnBudget { limits, used: Arc::new(Mutex::new(TurnUse::new())) }
+        TurnBudget { limits, used: Arc::new(Mutex::new(TurnUse::default())) }
     }
 
     /// What was used so far.

@@ -23,12 +23,14 @@ pub struct Retries {
     tries: u32,
 }
 
-impl Retries {
+impl Default for Retries {
     /// The first try begins now.
-    pub fn new() -> Retries {
+    fn default() -> Retries {
         Retries { began: Instant::now(), tries: 0 }
     }
+}
 
+impl Retries {
     /// How long to wait before the next try, or why there is none.
     pub fn after(&mut self, err: ModelError) -> Result<Duration, ModelError> {
         self.tries += 1;

@@ -48,7 +48,7 @@ impl Conversation {
         mut request: RequestBody,
         cancel: &CancellationToken,
     ) -> Result<Result<ModelReply, String>, TurnFailure> {
-        let mut retries = Retries::new();
+        let mut retries = Retries::default();
         let mut shortened = false;
         loop {
             let bytes = request.bytes.len();

@@ -1,6 +1,9 @@
 //! `eclusa hook`: what is known of a session from one call to the next.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use serde_json::{Value, json};
 
@@ -8,6 +11,12 @@ use crate::{
     hook::{ALLOW_ECHO, before, claude, decision, event, rewritten, send, shell},
     world::World,
 };
+
+/// Puts a text in the place of what a hook has kept.
+#[expect(clippy::disallowed_methods, reason = "the test plays whoever damages a file")]
+fn replace(file: impl AsRef<Path>, text: impl AsRef<[u8]>) -> std::io::Result<()> {
+    fs::write(file, text)
+}
 
 /// What is known of a session outlives its end: it can be taken up again, with the same text in it.
 #[test]
@@ -83,7 +92,7 @@ fn text_from_outside_stays_in_a_session_and_an_older_program_s_word_for_it_count
         let new = sessions(&world).into_iter().find(|it| !had.contains(it)).unwrap();
         match unreadable {
             true => fs::create_dir(new.join("taint")).unwrap(),
-            false => fs::write(new.join("taint"), "came from the web (`web_fetch`)").unwrap(),
+            false => replace(new.join("taint"), "came from the web (`web_fetch`)").unwrap(),
         }
         assert_ne!(fetch(&world, session), "allow", "{session}");
     }
@@ -154,7 +163,7 @@ fn a_ticket_of_another_version_is_refused_with_what_to_do() {
             let file = entry.unwrap().path();
             let mut ticket: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
             change(&mut ticket);
-            fs::write(&file, ticket.to_string()).unwrap();
+            replace(&file, ticket.to_string()).unwrap();
         }
         let ran = shell(&world, &line);
         assert!(ran.code == 3 && ran.err.contains("make the call again"), "{ran:?}");
@@ -172,8 +181,8 @@ fn what_was_there_before_an_edit_and_cannot_be_read_is_told() {
     let [session] = &sessions(&world)[..] else { panic!("one session") };
     let files = fs::read_dir(session).unwrap().map(|it| it.unwrap().path());
     let kept = files.into_iter().find(|it| it.extension().is_some_and(|it| it == "before"));
-    fs::write(kept.unwrap(), "{").unwrap();
-    fs::write(&path, "new").unwrap();
+    replace(kept.unwrap(), "{").unwrap();
+    replace(&path, "new").unwrap();
     claude(&world, &event(&world, "PostToolUse", "Write", input));
     let records = world.records();
     let ended = records.iter().find(|it| it["tool"] == "agent_result").unwrap();

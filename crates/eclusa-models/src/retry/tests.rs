@@ -14,7 +14,7 @@ fn waits_double_up_to_half_a_minute_and_are_shortened_by_a_quarter_at_most() {
 
 #[test]
 fn the_servers_word_counts_up_to_two_minutes() {
-    let mut retries = Retries::new();
+    let mut retries = Retries::default();
     let wait = |secs| ModelError::retry("busy", Some(Duration::from_secs(secs)));
     assert_eq!(retries.after(wait(7)), Ok(Duration::from_secs(7)));
     let given_up = retries.after(wait(121)).unwrap_err();
@@ -23,8 +23,8 @@ fn the_servers_word_counts_up_to_two_minutes() {
 
 #[test]
 fn what_cannot_get_better_is_not_tried_again_and_the_rest_not_for_ever() {
-    assert!(Retries::new().after(ModelError::fatal("wrong key")).is_err());
-    let mut retries = Retries::new();
+    assert!(Retries::default().after(ModelError::fatal("wrong key")).is_err());
+    let mut retries = Retries::default();
     let busy = || ModelError::retry("busy", Some(Duration::ZERO));
     for _ in 1..MAX_TRIES {
         assert!(retries.after(busy()).is_ok());

@@ -351,7 +351,7 @@ fn files_are_released_without_the_marks_of_the_overlay() {
             crate::overlay::shell(&world.stage(), "rm -f taken");
         }
         for path in ["s/g", "s/h"] {
-            fs::rename(layer.staged(Path::new(path)), world.stage().join("taken")).unwrap();
+            rustix::fs::rename(layer.staged(Path::new(path)), world.stage().join("taken")).unwrap();
         }
     }
 }

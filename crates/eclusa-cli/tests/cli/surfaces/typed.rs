@@ -69,8 +69,9 @@ pub(crate) fn exec(world: &World, acts: &[Act]) -> Vec<Seen> {
 
 /// Takes back what was done before, as often as there are acts: undo, redo, undo, …
 pub(crate) fn undo(world: &World, acts: &[Act]) -> Vec<Seen> {
-    let one =
-        |at: usize| reply(&world.eclusa(&["--json", if at % 2 == 0 { "undo" } else { "redo" }]));
+    let one = |at: usize| {
+        reply(&world.eclusa(&["--json", if at.is_multiple_of(2) { "undo" } else { "redo" }]))
+    };
     (0..acts.len()).map(one).collect()
 }
 

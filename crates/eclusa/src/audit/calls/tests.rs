@@ -64,7 +64,7 @@ fn only_arguments_that_are_whole_can_be_judged_again() {
     let args = json!({"path": "a"});
     let digest = digest(&args).to_string();
     let whole = json!({"event": "ended", "args": args, "args_sha256": digest});
-    assert_eq!(call(&[whole.clone()]).whole_args(), Ok(&args));
+    assert_eq!(call(std::slice::from_ref(&whole)).whole_args(), Ok(&args));
     for (key, value) in [("args_redacted", json!(1)), ("args_sha256", json!("other"))] {
         let mut lacking = whole.clone();
         lacking[key] = value;
