@@ -13,15 +13,12 @@ mod check;
 mod completions;
 mod config;
 mod demo;
-mod discard_policy;
 mod doctor;
-mod exec;
 mod feed;
 mod guard;
 mod hook;
 mod init;
 mod log;
-mod log_call;
 mod man;
 mod mcp;
 mod model_choice;
@@ -30,14 +27,12 @@ mod output;
 mod people;
 mod policy;
 mod preview;
-mod reply;
 mod resume;
 mod run;
 mod servers;
 mod session_setup;
 mod sessions;
 mod tools;
-mod undo;
 mod up;
 
 pub(crate) use hook::run as hook;
@@ -48,9 +43,10 @@ use crate::{
         ModelsCommand, SessionsCommand, SessionsSubcommand,
     },
     context::AppContext,
+    exec,
     failure::{Exit, Failure},
     paths::Paths,
-    screen,
+    screen, undo,
 };
 
 /// Does what the command line says.

@@ -121,7 +121,7 @@ pub(crate) struct GuardArgs {
     #[arg(long, value_name = "VARIABLE")]
     pub(crate) key: Option<String>,
     /// Time limit, as `90`, `90s`, `2m` or `2h` [default: none]
-    #[arg(long, value_parser = super::values::duration, value_name = "TIME")]
+    #[arg(long, value_parser = eclusa_app::values::duration, value_name = "TIME")]
     pub(crate) timeout: Option<Duration>,
     /// The agent and its arguments
     #[arg(last = true, required = true, value_name = "AGENT")]

@@ -12,7 +12,7 @@ use eclusa_chat::{
 };
 use tokio::sync::mpsc;
 
-use super::{model_choice, run::asked_to_end, session_setup};
+use super::{model_choice, session_setup};
 use crate::{
     archive::Archive,
     args::AskArgs,
@@ -21,6 +21,7 @@ use crate::{
     gates::GateParts,
     screen::{Paint, Style, sanitize},
     servers,
+    signals::asked_to_end,
     surface::Surface,
     terminal::Terminal,
     transcript_spool,

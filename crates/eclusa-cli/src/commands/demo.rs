@@ -23,7 +23,7 @@ use eclusa_store::Store;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::{call_record, log, run::cancel_on_signal, undo::tool};
+use super::{call_record, log};
 use crate::{
     archive::Archive,
     args::Global,
@@ -32,8 +32,10 @@ use crate::{
     gates::GateParts,
     paths::Paths,
     screen::{Screen, Style, sanitize},
+    signals::cancel_on_signal,
     surface::Surface,
     terminal::Terminal,
+    undo::tool,
 };
 
 /// What the model says, and its calls among it.

@@ -8,14 +8,15 @@ use eclusa::{
 };
 use serde_json::{Value, json};
 
-use super::{reply, run::cancel_on_signal};
 use crate::{
     args::{FeedArgs, WireShape},
     context::AppContext,
     failure::{Exit, Failure},
     gates::GateParts,
+    reply,
     screen::Screen,
     servers,
+    signals::cancel_on_signal,
     surface::Surface,
     telemetry,
     terminal::Terminal,

@@ -16,10 +16,10 @@ use rustix::{
     io::Errno,
 };
 
-use super::exec;
 use crate::{
     args::{ExecArgs, Global, GuardArgs},
     context::AppContext,
+    exec,
     failure::{Exit, Failure},
     screen::{note, sanitize},
     shell,

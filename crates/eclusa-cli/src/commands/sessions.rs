@@ -16,7 +16,7 @@ use eclusa_models::money;
 use eclusa_store::Store;
 use serde_json::{Value, json};
 
-use super::{ask::unopened, undo};
+use super::ask::unopened;
 use crate::{
     archive::Archive,
     args::{ExportFormat, SessionsCommand, UndoArgs},
@@ -25,6 +25,7 @@ use crate::{
     screen::{Screen, Style, sanitize},
     since,
     timestamp::Timestamp,
+    undo,
 };
 
 mod import;

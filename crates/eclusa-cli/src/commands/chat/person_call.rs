@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::OpenChat;
-use crate::commands::run::id;
+use crate::person::call_id;
 
 /// More of what a command of the person put out is not shown to the model.
 const MAX_TOLD: usize = 8 << 10;
@@ -20,7 +20,7 @@ pub(super) async fn pass(
     cancel: &CancellationToken,
 ) -> Reply {
     let run = Run { cancel: cancel.clone(), ..chat.gate.run().clone() };
-    chat.gate.for_run(run).pass(ToolCall::new(id(), tool, args).from(Origin::Person)).await
+    chat.gate.for_run(run).pass(ToolCall::new(call_id(), tool, args).from(Origin::Person)).await
 }
 
 /// What the model is told of a command that the person ran.

@@ -13,9 +13,11 @@ use tokio_util::sync::CancellationToken;
 use super::{ChatChoice, OpenChat, model_choice, person_call, sessions};
 use crate::{
     args::{ExportFormat, ModelsCommand, SessionsCommand, UndoArgs},
-    commands::{models, reply, undo},
+    commands::models,
     failure::Failure,
+    reply,
     screen::{Screen, sanitize},
+    undo,
 };
 
 mod rewind;

@@ -7,6 +7,7 @@ use eclusa::{
     Answer, Approver, NotAsked, Question, Validated,
     preflight::{Checkpoint, PreflightError},
 };
+use eclusa_app::serve_mcp::{self, ClientAnswers, ServersBehind};
 use eclusa_mcp::{Http, Startup, WaitLimits, serve_http};
 use futures::future::BoxFuture;
 use tokio::{
@@ -17,12 +18,7 @@ use tokio::{
 
 use super::{agent_screen::AgentScreen, model_proxy::Destination};
 use crate::{
-    args::Global,
-    commands::mcp::{self, ClientAnswers},
-    context::AppContext,
-    failure::Failure,
-    terminal::Terminal,
-    tickets::random_name,
+    args::Global, context::AppContext, failure::Failure, terminal::Terminal, tickets::random_name,
 };
 
 /// Serves until it is closed.
@@ -46,16 +42,22 @@ impl ToolService {
         let header = ("authorization", format!("Bearer {token}"));
         let (global, rules) = (global.clone(), ctx.paths.always_files());
         let opening = Startup::start(move || {
-            let opened = mcp::open(&global, None, ClientAnswers::Refused, |parts| {
-                parts.people.clear();
-                parts.checkpoint = None;
-                if let Some(screen) = screen {
-                    let terminal = Terminal::new(false, rules);
-                    let person = Arc::new(PersonBeside { terminal, screen, one: Mutex::default() });
-                    parts.people = vec![person.clone()];
-                    parts.checkpoint = Some(person);
-                }
-            });
+            let opened = serve_mcp::open(
+                &global,
+                || Ok(ServersBehind::Configured),
+                ClientAnswers::Refused,
+                |parts| {
+                    parts.people.clear();
+                    parts.checkpoint = None;
+                    if let Some(screen) = screen {
+                        let terminal = Terminal::new(false, rules);
+                        let person =
+                            Arc::new(PersonBeside { terminal, screen, one: Mutex::default() });
+                        parts.people = vec![person.clone()];
+                        parts.checkpoint = Some(person);
+                    }
+                },
+            );
             opened.map_err(|failure| failure.lines().join("; "))
         });
         let http = Http { listener, token: Some(token), same_user: false, hosts: Vec::new() };
@@ -70,7 +72,7 @@ impl ToolService {
         let _ = self.stop.send(());
         // It has a time limit of its own; a crash has ended it already.
         let _ = self.serving.await;
-        mcp::end(&self.opening).await;
+        serve_mcp::end(&self.opening).await;
     }
 }
 

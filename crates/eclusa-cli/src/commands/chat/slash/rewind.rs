@@ -5,10 +5,11 @@ use eclusa_chat::{ItemBody, TranscriptItem};
 use super::{AfterCommand, CommandContext, say};
 use crate::{
     args::UndoArgs,
-    commands::{sessions, undo},
+    commands::sessions,
     failure::{Exit, Failure},
     screen::sanitize,
     terminal::Terminal,
+    undo,
 };
 
 impl CommandContext<'_> {

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// The whole reply as one JSON object; fields that do not apply are absent.
-pub(super) fn as_json(reply: &Reply) -> Value {
+pub fn as_json(reply: &Reply) -> Value {
     let mut value = json!({
         "id": reply.id(),
         "tool": reply.tool(),
@@ -44,7 +44,7 @@ fn output(reply: &Reply) -> Option<&str> {
 }
 
 /// What was produced on stdout, what went wrong on stderr.
-pub(super) fn print(reply: &Reply, screen: &mut Screen) -> io::Result<()> {
+pub fn print(reply: &Reply, screen: &mut Screen) -> io::Result<()> {
     let paint = Paint::on(&io::stderr());
     let mut err = io::stderr().lock();
     for warning in reply.warnings() {
@@ -69,7 +69,7 @@ pub(super) fn print(reply: &Reply, screen: &mut Screen) -> io::Result<()> {
 }
 
 /// The exit code that a reply stands for.
-pub(super) fn exit(reply: &Reply) -> Exit {
+pub fn exit(reply: &Reply) -> Exit {
     match reply.code() {
         "aborted" | "cancelled" => Exit::Aborted,
         _ if reply.parked().is_some() => Exit::Parked,

@@ -14,14 +14,14 @@ use tracing_subscriber::filter::Targets;
 mod otlp;
 
 /// What must be closed before the program ends.
-pub(crate) struct Telemetry {
+pub struct Telemetry {
     #[cfg(feature = "otlp")]
     export: Option<otlp::Export>,
 }
 
 impl Telemetry {
     /// Sends what has not been sent.
-    pub(crate) fn finish(self) {
+    pub fn finish(self) {
         #[cfg(feature = "otlp")]
         if let Some(export) = self.export {
             export.finish();
@@ -31,14 +31,14 @@ impl Telemetry {
 
 /// Counts a call that was answered, where metrics are exported.
 #[cfg_attr(not(feature = "otlp"), expect(unused_variables, reason = "nobody counts"))]
-pub(crate) fn answered(reply: &eclusa::Reply) {
+pub fn answered(reply: &eclusa::Reply) {
     #[cfg(feature = "otlp")]
     otlp::answered(reply.tool(), reply.code(), reply.time());
 }
 
 /// Starts it. Without `-v` and `ECLUSA_LOG`, only errors of our own are told: the protocol's library
 /// takes a client that goes away for one.
-pub(crate) fn start(verbose: u8) -> Result<Telemetry, Failure> {
+pub fn start(verbose: u8) -> Result<Telemetry, Failure> {
     let asked = std::env::var("ECLUSA_LOG").ok().filter(|it| !it.is_empty());
     let words = match (asked, verbose) {
         (Some(words), 0) => words,

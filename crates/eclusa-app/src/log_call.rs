@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The call with this number, which is known to be there.
-pub(super) fn find(store: &Store, number: u64) -> Result<CallRecord, Failure> {
+pub fn find(store: &Store, number: u64) -> Result<CallRecord, Failure> {
     calls::call_with(store, number).map_err(Failure::failed)?.ok_or_else(|| {
         Failure::failed(format!("call {number} is in what is kept for undo, but not in the log"))
             .hint("`eclusa log verify` says whether the log is whole")
@@ -23,13 +23,13 @@ pub(super) fn find(store: &Store, number: u64) -> Result<CallRecord, Failure> {
 }
 
 /// Every call since then, oldest first.
-pub(super) fn since(store: &Store, since: Option<Since>) -> Result<Vec<CallRecord>, Failure> {
+pub fn since(store: &Store, since: Option<Since>) -> Result<Vec<CallRecord>, Failure> {
     let first = since.map_or(Ok(1), |it| first_record(store, it))?;
     calls::calls_from(store, first).map_err(Failure::failed)
 }
 
 /// The number of the first record that is meant by "since then".
-pub(super) fn first_record(store: &Store, since: Since) -> Result<u64, Failure> {
+pub fn first_record(store: &Store, since: Since) -> Result<u64, Failure> {
     let at = match since {
         Since::Call(number) => {
             let first = store.first_from(number).map_err(Failure::failed)?;
@@ -46,7 +46,7 @@ pub(super) fn first_record(store: &Store, since: Since) -> Result<u64, Failure> 
 
 /// True when both belong to one turn of one conversation. Where nobody counts turns, a call and
 /// those that its tool made are one.
-pub(super) fn are_of_one_turn(one: &CallRecord, other: &CallRecord) -> bool {
+pub fn are_of_one_turn(one: &CallRecord, other: &CallRecord) -> bool {
     let root = |it: &CallRecord| it.parent().unwrap_or(it.number());
     match (one.turn(), other.turn()) {
         (Some(a), Some(b)) => a == b && one.conversation() == other.conversation(),
@@ -56,7 +56,7 @@ pub(super) fn are_of_one_turn(one: &CallRecord, other: &CallRecord) -> bool {
 
 /// True when it may have done something of which nothing is kept: it does more than look, and what
 /// it changes does not pass through the gate.
-pub(super) fn left_nothing(call: &CallRecord, registry: &Registry) -> bool {
+pub fn left_nothing(call: &CallRecord, registry: &Registry) -> bool {
     let known = registry.get(call.tool());
     let harmless = known.is_some_and(|it| it.facts().stages || it.facts().read_only);
     let takes_back = ["undo", "redo"].contains(&call.tool());

@@ -17,21 +17,18 @@ use super::{
     typed_approval::ShownChanges,
 };
 use crate::{
-    args::Global,
-    commands::run::cancel_on_signal,
     context::AppContext,
     failure::{Exit, Failure},
     gates::{AS_LONG_AS_IT_TAKES, GateParts},
+    global::Global,
     paths, shell,
+    signals::cancel_on_signal,
     surface::Surface,
     tickets::ExecTicket,
 };
 
-pub(in crate::commands) async fn run(
-    global: &Global,
-    name: &str,
-    shown: &[String],
-) -> Result<Exit, Failure> {
+/// Runs what the ticket is for, and prints what the model may see of it.
+pub async fn run(global: &Global, name: &str, shown: &[String]) -> Result<Exit, Failure> {
     let refused = |why: String| Failure::refused(format!("not run: {why}"));
     // Only the state directory counts here: the rest comes from the ticket.
     let agents = paths::state_directory(global)?.join(paths::AGENTS);

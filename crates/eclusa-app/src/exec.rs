@@ -4,45 +4,71 @@
 use std::{
     path::Path,
     sync::{Arc, PoisonError},
+    time::Duration,
 };
 
+use clap::Args;
 use eclusa::{Approver, Mode, Origin, Reply, ToolCall};
 use eclusa_tools::{Bash, Sandboxes, WriteTracking};
 use serde_json::{Value, json};
 
-use super::{
-    discard_policy, reply,
-    run::{cancel_on_signal, id},
-};
 use crate::{
-    args::ExecArgs,
     context::AppContext,
+    discard_policy,
     failure::{Exit, Failure},
     gates::{AS_LONG_AS_IT_TAKES, GateParts},
+    person::call_id,
+    reply,
     screen::{self, Screen, spinner::Spinner},
     shell,
+    signals::cancel_on_signal,
     surface::Surface,
     telemetry,
     terminal::Terminal,
+    values::duration,
 };
 
 mod exit_status;
 mod stream;
-pub(super) mod ticket;
+pub mod ticket;
 mod typed_approval;
 
 use exit_status::{BashWithStatus, CommandStatus, StatusSlot};
 use stream::Stream;
 use typed_approval::{ChangeChoice, ShownChanges, TerminalPerson, TypedApproval};
 
-pub(super) async fn run(ctx: &AppContext, args: ExecArgs, json: bool) -> Result<Exit, Failure> {
+/// One command.
+#[derive(Debug, Args)]
+pub struct ExecArgs {
+    /// Apply its changes without asking, if the rules allow it
+    #[arg(long, alias = "commit", conflicts_with = "discard")]
+    pub apply: bool,
+    /// Preview: show what it would change, and change nothing
+    #[arg(long)]
+    pub discard: bool,
+    /// A host that it may reach, besides those of the configuration; repeatable
+    #[arg(long, value_name = "HOST")]
+    pub allow_net: Vec<String>,
+    /// Time limit, as `90`, `90s`, `2m` or `2h` [default: none]
+    #[arg(long, value_parser = duration, value_name = "TIME")]
+    pub timeout: Option<Duration>,
+    /// Run what another agent's hook allowed under this name, once
+    #[arg(long, value_name = "TICKET", hide = true, conflicts_with_all = ["apply", "discard"])]
+    pub ticket: Option<String>,
+    /// The command: a program and its arguments, or one word of shell text
+    #[arg(required_unless_present = "ticket", last = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+}
+
+/// Runs it in the sandboxes that are configured.
+pub async fn run(ctx: &AppContext, args: ExecArgs, json: bool) -> Result<Exit, Failure> {
     let sandboxes = ctx.sandboxes(&args.allow_net)?;
     run_in(ctx, args, sandboxes, json, ()).await
 }
 
 /// The same in these sandboxes. What is `held` goes when the command has ended, before anything is
 /// said of it.
-pub(super) async fn run_in(
+pub async fn run_in(
     ctx: &AppContext,
     args: ExecArgs,
     sandboxes: Sandboxes,
@@ -87,7 +113,7 @@ pub(super) async fn run_in(
     if let (Some(cwd), Some(fields)) = (below(&ctx.paths.workspace), call.as_object_mut()) {
         fields.insert("cwd".to_owned(), cwd.into());
     }
-    let call = ToolCall::new(id(), "bash", call).from(Origin::Person);
+    let call = ToolCall::new(call_id(), "bash", call).from(Origin::Person);
     let waiting = Spinner::start(&command);
     let reply = gate.pass(call).await;
     drop((waiting, held));

@@ -9,7 +9,7 @@ use eclusa::{
 };
 use eclusa_store::Store;
 
-use crate::{commands::log_call, failure::Failure, since::Since};
+use crate::{failure::Failure, log_call, since::Since};
 
 /// Which calls, as typed.
 #[derive(Debug)]
@@ -174,7 +174,7 @@ pub(super) fn undo_of(call: Option<u64>, workspace: &Workspace) -> Result<u64, F
 }
 
 /// A call that changed nothing here.
-pub(in crate::commands) fn unknown(call: u64) -> Failure {
+pub fn unknown(call: u64) -> Failure {
     Failure::failed(format!("call {call} changed nothing in this workspace"))
         .hint("`eclusa changes` lists the calls that did")
 }

@@ -3,7 +3,7 @@
 use std::{ops::Range, time::Duration};
 
 /// Reads a time: a number of seconds, or a number with a unit.
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.find(|it: char| !it.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let wrong = || format!("`{text}` is not a duration; write `90s`, `500ms`, `2m` or `2h`");
@@ -19,7 +19,7 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// Reads a range of bytes.
-pub(super) fn range(text: &str) -> Result<Range<usize>, String> {
+pub fn range(text: &str) -> Result<Range<usize>, String> {
     let wrong = || format!("`{text}` is not a range; write `A..B`, `A..` or `..B`");
     let (from, to) = text.split_once("..").ok_or_else(wrong)?;
     let number = |text: &str, other: usize| match text {

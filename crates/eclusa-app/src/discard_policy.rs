@@ -9,10 +9,10 @@ use eclusa::{
 use eclusa_net::HostAccess;
 
 /// What the rules say of the changes, once they were judged.
-pub(super) type JudgedEffects = Arc<Mutex<Option<Verdict>>>;
+pub type JudgedEffects = Arc<Mutex<Option<Verdict>>>;
 
 /// Puts a question before every change, which whoever speaks for the person answers with no.
-pub(super) fn install(gate: &Gate) -> JudgedEffects {
+pub fn install(gate: &Gate) -> JudgedEffects {
     let judged = JudgedEffects::default();
     let (rules, mode) = (gate.policy(), gate.run().mode_in_force());
     gate.set_policy(Discarding { rules, mode, judged: judged.clone() });
@@ -20,7 +20,7 @@ pub(super) fn install(gate: &Gate) -> JudgedEffects {
 }
 
 /// What a person is told: that nothing was changed, and what the rules say of the changes.
-pub(super) fn preview_text(verdict: &Verdict) -> String {
+pub fn preview_text(verdict: &Verdict) -> String {
     let rules = match verdict.decision {
         Decision::Deny => format!("refuse it: {}", verdict.why()),
         Decision::Ask => format!("ask about it: {}", verdict.why()),

@@ -20,7 +20,7 @@ use crate::undo_retention::calls;
 const TIME: Duration = Duration::from_secs(600);
 
 /// Adds both to a registry. A person's own tool of that name is not what they mean here.
-pub(in crate::commands) fn add(
+pub fn add(
     registry: &Registry,
     workspace: &Workspace,
     durability: Durability,
@@ -159,7 +159,7 @@ fn output(what: &str, number: u64, undone: &Undone) -> Output {
 }
 
 /// What was undone, or would be, for people.
-pub(in crate::commands) fn summary(undone: &Undone) -> String {
+pub fn summary(undone: &Undone) -> String {
     let mut text = calls(&undone.calls);
     for path in &undone.paths {
         text.push_str(&format!("\n  {}", one_line(&path.to_string_lossy())));
@@ -171,7 +171,7 @@ pub(in crate::commands) fn summary(undone: &Undone) -> String {
 }
 
 /// The same for programs.
-pub(in crate::commands) fn as_json(undone: &Undone) -> Value {
+pub fn as_json(undone: &Undone) -> Value {
     let paths: Vec<_> = undone.paths.iter().map(|it| it.to_string_lossy()).collect();
     let one = |(call, why): &(u64, String)| json!({"call": call, "why": why});
     let irreversible: Vec<Value> = undone.irreversible.iter().map(one).collect();
@@ -205,7 +205,7 @@ pub(super) fn failed(err: &UndoError, asked: &[u64]) -> ToolError {
 }
 
 /// Whoever typed the command: that was the yes. What rules deny is denied to them too.
-pub(in crate::commands) struct CommandLine;
+pub struct CommandLine;
 
 impl Approver for CommandLine {
     fn name(&self) -> &str {

@@ -2,28 +2,61 @@
 
 use std::sync::Arc;
 
+use clap::Args;
 use eclusa::{Gate, Origin, Reply, ToolCall, Workspace, one_line, workspace::Undone};
 use eclusa_store::Store;
 use serde_json::{Value, json};
 
-use super::{
-    reply,
-    run::{cancel_on_signal, id},
-};
 use crate::{
-    args::{RedoArgs, UndoArgs},
     context::AppContext,
     failure::{Exit, Failure},
+    person::call_id,
+    reply,
     screen::{Screen, sanitize},
+    signals::cancel_on_signal,
+    since::{Since, parse_since},
 };
 
 mod select;
-pub(in crate::commands) mod tool;
+pub mod tool;
 
-pub(in crate::commands) use select::unknown;
+pub use select::unknown;
 use select::{Selected, Selection};
 
-pub(super) async fn run(ctx: &AppContext, args: UndoArgs, json: bool) -> Result<Exit, Failure> {
+/// Which calls to take back.
+#[derive(Debug, Args)]
+pub struct UndoArgs {
+    /// Numbers of the calls, as `eclusa changes` lists them
+    #[arg(value_name = "CALL", value_parser = call_number, conflicts_with_all = ["last", "turn", "since"])]
+    pub calls: Vec<u64>,
+    /// Undo the latest change (default)
+    #[arg(long, conflicts_with_all = ["turn", "since"])]
+    pub last: bool,
+    /// Undo everything of the latest turn
+    #[arg(long, conflicts_with = "since")]
+    pub turn: bool,
+    /// Undo everything since a call (`12`), a duration (`10m`) or a date (`2026-03-01 09:30`, UTC)
+    #[arg(long, value_parser = parse_since, value_name = "WHEN")]
+    pub since: Option<Since>,
+}
+
+/// Which undo to take back.
+#[derive(Debug, Args)]
+pub struct RedoArgs {
+    /// The number of the undo, or of a call that it undid [default: the latest undo]
+    #[arg(value_parser = call_number)]
+    pub call: Option<u64>,
+}
+
+/// Reads the number of a call.
+pub fn call_number(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| {
+        "not a call number; `eclusa changes` and `eclusa log` list the numbers".to_owned()
+    })
+}
+
+/// Undoes what is meant, and prints what came of it.
+pub async fn run(ctx: &AppContext, args: UndoArgs, json: bool) -> Result<Exit, Failure> {
     let which = match args {
         UndoArgs { since: Some(when), .. } => Selection::Since(when),
         UndoArgs { turn: true, .. } => Selection::Turn,
@@ -38,11 +71,11 @@ pub(super) async fn run(ctx: &AppContext, args: UndoArgs, json: bool) -> Result<
 }
 
 /// Undoes one call for somebody who does not sit at this terminal; says what was done.
-pub(super) async fn one(ctx: &AppContext, call: u64) -> Result<String, Failure> {
+pub async fn one(ctx: &AppContext, call: u64) -> Result<String, Failure> {
     let back = UndoSession::open(ctx, false)?;
     let which = Selection::Calls(vec![call]);
     let meant = select::find(which, &back.workspace, &back.store, &*ctx.registry()?)?;
-    let call = ToolCall::new(id(), "undo", json!({"calls": meant.calls})).from(Origin::Person);
+    let call = ToolCall::new(call_id(), "undo", json!({"calls": meant.calls})).from(Origin::Person);
     let reply = back.gate.pass(call).await;
     match reply.is_error() {
         true => Err(Failure::failed(reply.content())),
@@ -50,7 +83,8 @@ pub(super) async fn one(ctx: &AppContext, call: u64) -> Result<String, Failure> 
     }
 }
 
-pub(super) async fn redo(ctx: &AppContext, args: RedoArgs, json: bool) -> Result<Exit, Failure> {
+/// Redoes what was undone, and prints what came of it.
+pub async fn redo(ctx: &AppContext, args: RedoArgs, json: bool) -> Result<Exit, Failure> {
     let back = UndoSession::open(ctx, json)?;
     let undo = select::undo_of(args.call, &back.workspace)?;
     let meant = Selected { calls: vec![undo], beyond: Vec::new() };
@@ -98,7 +132,7 @@ impl<'a> UndoSession<'a> {
             true => Some(planned()),
             false => None,
         };
-        let call = ToolCall::new(id(), tool, args).from(Origin::Person);
+        let call = ToolCall::new(call_id(), tool, args).from(Origin::Person);
         let reply = self.gate.pass(call).await;
         let exit = match &plan {
             Some(Err(_)) if !reply.refused() => Exit::Failed,
