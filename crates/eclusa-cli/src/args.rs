@@ -28,11 +28,9 @@ mod tests;
 pub(crate) use agents::{AcpArgs, AgentsCommand, GuardArgs, InstallArgs};
 pub(crate) use allow::{AllowArgs, AllowCommand};
 pub(crate) use approvals::{ApprovalsCommand, ResumeArgs, ServeArgs};
-pub(crate) use conversation::{
-    AddModelArgs, AskArgs, ChatArgs, ConversationCommand, ExportFormat, FeedArgs, ImportSource,
-    ModelsCommand, SessionsCommand, SessionsSubcommand, WireShape,
-};
+pub(crate) use conversation::ConversationCommand;
 use eclusa_app::values::{duration, range};
+use eclusa_chat::ui::feed::WireShape;
 pub(crate) use history::{
     ChangesCommand, ChangesList, ConfigCommand, LogCommand, LogList, ToolsCommand,
 };

@@ -4,25 +4,20 @@ mod acp;
 mod agents;
 mod allow;
 mod approvals;
-mod ask;
 mod call_args;
 mod call_record;
 pub(crate) mod changes;
-mod chat;
 mod check;
 mod completions;
 mod config;
 mod demo;
 mod doctor;
-mod feed;
 mod guard;
 mod hook;
 mod init;
 mod log;
 mod man;
 mod mcp;
-mod model_choice;
-mod models;
 mod output;
 mod people;
 mod policy;
@@ -30,18 +25,21 @@ mod preview;
 mod resume;
 mod run;
 mod servers;
-mod session_setup;
-mod sessions;
 mod tools;
 mod up;
 
 pub(crate) use hook::run as hook;
 
+use eclusa_chat::ui::{
+    ask,
+    chat::{self, ChatArgs},
+    feed,
+    models::{self, ModelsCommand},
+    sessions::{self, SessionsCommand, SessionsSubcommand},
+};
+
 use crate::{
-    args::{
-        Args, ChangesCommand, ChatArgs, Command, ConversationCommand, ExecArgs, Global,
-        ModelsCommand, SessionsCommand, SessionsSubcommand,
-    },
+    args::{Args, ChangesCommand, Command, ConversationCommand, ExecArgs, Global},
     context::AppContext,
     exec,
     failure::{Exit, Failure},

@@ -6,17 +6,14 @@
 
 use std::{ffi::OsString, io::Write as _, process::ExitCode};
 
-mod archive;
 mod args;
-mod chat;
 mod commands;
 mod toml_json;
-mod transcript_spool;
 
 use eclusa_app::{
     address_variable, allowances, config_layers, context, discard_policy, exec, gates, log_call,
-    notifications, open_model, paths, person, queues, read_text, remember, reply, reviewers,
-    servers, shell, signals, surface, telemetry, tickets, trust, undo, undo_retention, up_token,
+    notifications, paths, person, queues, read_text, remember, reply, servers, shell, signals,
+    surface, telemetry, tickets, trust, undo, undo_retention, up_token,
 };
 use eclusa_spawn as spawn;
 use eclusa_term::{failure, screen, since, terminal, timestamp};

@@ -13,8 +13,8 @@ use eclusa::{
     workspace::{Bounds, Diff},
 };
 use eclusa_chat::{
-    AgentEvent, CallOutcome, Conversation, ConversationSetup, Persona, TaskRole, TaskTool, TurnEnd,
-    UserMessage,
+    AgentEvent, Archive, CallOutcome, Conversation, ConversationSetup, Persona, TaskRole, TaskTool,
+    TurnEnd, UserMessage,
 };
 use eclusa_config::{Config, Layer};
 use eclusa_models::{ScriptModel, TurnLimits};
@@ -25,7 +25,6 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::{call_record, log};
 use crate::{
-    archive::Archive,
     args::Global,
     context::AppContext,
     failure::{Exit, Failure},
