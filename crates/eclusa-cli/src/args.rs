@@ -10,7 +10,6 @@ pub(crate) use eclusa_app::{
     undo::{RedoArgs, UndoArgs},
 };
 
-mod agents;
 mod allow;
 mod approvals;
 mod conversation;
@@ -25,12 +24,12 @@ mod setup;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use agents::{AcpArgs, AgentsCommand, GuardArgs, InstallArgs};
 pub(crate) use allow::{AllowArgs, AllowCommand};
 pub(crate) use approvals::{ApprovalsCommand, ResumeArgs, ServeArgs};
 pub(crate) use conversation::ConversationCommand;
 use eclusa_app::values::{duration, range};
 use eclusa_chat::ui::feed::WireShape;
+pub(crate) use eclusa_connect::commands::agents::AgentsCommand;
 pub(crate) use history::{
     ChangesCommand, ChangesList, ConfigCommand, LogCommand, LogList, ToolsCommand,
 };

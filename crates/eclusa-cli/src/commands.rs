@@ -1,7 +1,5 @@
 //! The commands, one file each, and what several of them share.
 
-mod acp;
-mod agents;
 mod allow;
 mod approvals;
 mod call_args;
@@ -12,8 +10,6 @@ mod completions;
 mod config;
 mod demo;
 mod doctor;
-mod guard;
-mod hook;
 mod init;
 mod log;
 mod man;
@@ -28,8 +24,6 @@ mod servers;
 mod tools;
 mod up;
 
-pub(crate) use hook::run as hook;
-
 use eclusa_chat::ui::{
     ask,
     chat::{self, ChatArgs},
@@ -37,6 +31,7 @@ use eclusa_chat::ui::{
     models::{self, ModelsCommand},
     sessions::{self, SessionsCommand, SessionsSubcommand},
 };
+use eclusa_connect::commands::agents;
 
 use crate::{
     args::{Args, ChangesCommand, Command, ConversationCommand, ExecArgs, Global},
