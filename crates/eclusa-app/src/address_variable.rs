@@ -2,7 +2,7 @@
 
 use std::env;
 
-use eclusa_agents::{ServerAddress, read_jsonc};
+use eclusa_config::{ServerAddress, jsonc};
 
 /// Stands between a variable with an entry and the name of one of its headers.
 const OF: char = '#';
@@ -22,6 +22,6 @@ pub fn header_in_variable(name: &str) -> Option<String> {
 /// The entry in a variable.
 pub fn address(variable: &str) -> Result<ServerAddress, String> {
     let text = env::var(variable).map_err(|_| format!("the variable `{variable}` is not set"))?;
-    let entry = read_jsonc(&text).map_err(|err| format!("the variable `{variable}`: {err}"))?;
+    let entry = jsonc::read(&text).map_err(|err| format!("the variable `{variable}`: {err}"))?;
     ServerAddress::read(&entry).map_err(|why| format!("the variable `{variable}`: {why}"))
 }

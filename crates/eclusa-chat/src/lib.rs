@@ -5,10 +5,12 @@
 //! follows from it, so that a session can be resumed after a kill at any point without repeating an
 //! effect. Whoever watches gets [`AgentEvent`]s; whoever speaks meanwhile has a [`ConversationHandle`].
 //!
-//! No terminal, no database, no environment: the program brings them.
+//! The conversation knows no terminal, no database and no environment. [`ui`] is the part of the program `eclusa` that
+//! brings them: its commands, the screen, and the [`Archive`] in the store of the workspace.
 
 use eclusa_models::{limits, model, retry};
 
+mod archive;
 mod context;
 mod conversation;
 mod events;
@@ -18,7 +20,10 @@ mod task;
 mod task_parent;
 mod timestamp;
 pub mod transcript;
+mod transcript_spool;
+pub mod ui;
 
+pub use archive::Archive;
 pub use context::{SystemText, project_words, system_text};
 pub use conversation::{
     Conversation, ConversationHandle, ConversationSetup, OpenError, UserMessage, WaitingCall, fork,

@@ -4,9 +4,12 @@ use std::{ops::Range, time::Duration};
 
 use clap::{Args as Group, Parser, Subcommand};
 use clap_complete::Shell;
-pub(crate) use eclusa_app::global::Global;
+pub(crate) use eclusa_app::{
+    exec::ExecArgs,
+    global::Global,
+    undo::{RedoArgs, UndoArgs},
+};
 
-mod agents;
 mod allow;
 mod approvals;
 mod conversation;
@@ -20,25 +23,21 @@ mod servers;
 mod setup;
 #[cfg(test)]
 mod tests;
-mod values;
 
-pub(crate) use agents::{AcpArgs, AgentsCommand, GuardArgs, InstallArgs};
 pub(crate) use allow::{AllowArgs, AllowCommand};
 pub(crate) use approvals::{ApprovalsCommand, ResumeArgs, ServeArgs};
-pub(crate) use conversation::{
-    AddModelArgs, AskArgs, ChatArgs, ConversationCommand, ExportFormat, FeedArgs, ImportSource,
-    ModelsCommand, SessionsCommand, SessionsSubcommand, WireShape,
-};
+pub(crate) use conversation::ConversationCommand;
+use eclusa_app::values::{duration, range};
+use eclusa_chat::ui::feed::WireShape;
+pub(crate) use eclusa_connect::commands::agents::AgentsCommand;
 pub(crate) use history::{
-    ChangesCommand, ChangesList, ConfigCommand, LogCommand, LogList, RedoArgs, ToolsCommand,
-    UndoArgs,
+    ChangesCommand, ChangesList, ConfigCommand, LogCommand, LogList, ToolsCommand,
 };
 pub(crate) use mcp::{McpArgs, UpArgs, WrapArgs};
 pub(crate) use people::PeopleCommand;
 pub(crate) use policy::{Agent, PolicyCommand};
 pub(crate) use servers::{AddArgs, Client, ServersCommand};
 pub(crate) use setup::{InitArgs, ManArgs, WordKind};
-use values::{duration, range};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -290,29 +289,6 @@ pub(crate) struct RunArgs {
     /// change nothing
     #[arg(long, conflicts_with = "park")]
     pub(crate) discard: bool,
-}
-
-/// One command.
-#[derive(Debug, Group)]
-pub(crate) struct ExecArgs {
-    /// Apply its changes without asking, if the rules allow it
-    #[arg(long, alias = "commit", conflicts_with = "discard")]
-    pub(crate) apply: bool,
-    /// Preview: show what it would change, and change nothing
-    #[arg(long)]
-    pub(crate) discard: bool,
-    /// A host that it may reach, besides those of the configuration; repeatable
-    #[arg(long, value_name = "HOST")]
-    pub(crate) allow_net: Vec<String>,
-    /// Time limit, as `90`, `90s`, `2m` or `2h` [default: none]
-    #[arg(long, value_parser = duration, value_name = "TIME")]
-    pub(crate) timeout: Option<Duration>,
-    /// Run what another agent's hook allowed under this name, once
-    #[arg(long, value_name = "TICKET", hide = true, conflicts_with_all = ["apply", "discard"])]
-    pub(crate) ticket: Option<String>,
-    /// The command: a program and its arguments, or one word of shell text
-    #[arg(required_unless_present = "ticket", last = true, value_name = "COMMAND")]
-    pub(crate) command: Vec<String>,
 }
 
 /// One call, or many on stdin.

@@ -1,56 +1,45 @@
 //! The commands, one file each, and what several of them share.
 
-mod acp;
-mod agents;
 mod allow;
 mod approvals;
-mod ask;
 mod call_args;
 mod call_record;
 pub(crate) mod changes;
-mod chat;
 mod check;
 mod completions;
 mod config;
 mod demo;
-mod discard_policy;
 mod doctor;
-mod exec;
-mod feed;
-mod guard;
-mod hook;
 mod init;
 mod log;
-mod log_call;
 mod man;
 mod mcp;
-mod model_choice;
-mod models;
 mod output;
 mod people;
 mod policy;
 mod preview;
-mod reply;
 mod resume;
 mod run;
 mod servers;
-mod session_setup;
-mod sessions;
 mod tools;
-mod undo;
 mod up;
 
-pub(crate) use hook::run as hook;
+use eclusa_chat::ui::{
+    ask,
+    chat::{self, ChatArgs},
+    feed,
+    models::{self, ModelsCommand},
+    sessions::{self, SessionsCommand, SessionsSubcommand},
+};
+use eclusa_connect::commands::agents;
 
 use crate::{
-    args::{
-        Args, ChangesCommand, ChatArgs, Command, ConversationCommand, ExecArgs, Global,
-        ModelsCommand, SessionsCommand, SessionsSubcommand,
-    },
+    args::{Args, ChangesCommand, Command, ConversationCommand, ExecArgs, Global},
     context::AppContext,
+    exec,
     failure::{Exit, Failure},
     paths::Paths,
-    screen,
+    screen, undo,
 };
 
 /// Does what the command line says.

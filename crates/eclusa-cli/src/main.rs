@@ -6,19 +6,16 @@
 
 use std::{ffi::OsString, io::Write as _, process::ExitCode};
 
-mod archive;
 mod args;
-mod chat;
 mod commands;
-mod telemetry;
 mod toml_json;
-mod transcript_spool;
 
 use eclusa_app::{
-    address_variable, allowances, config_layers, context, examples, gates, notifications,
-    open_model, paths, person, queues, read_text, remember, reviewers, servers, shell, surface,
-    tickets, trust, undo_retention, up_token,
+    address_variable, allowances, config_layers, context, discard_policy, exec, gates, log_call,
+    notifications, paths, person, queues, read_text, remember, reply, servers, signals, surface,
+    telemetry, trust, undo, undo_retention, up_token,
 };
+use eclusa_connect::commands::hook;
 use eclusa_spawn as spawn;
 use eclusa_term::{failure, language, screen, since, terminal, timestamp};
 
@@ -31,7 +28,7 @@ fn main() -> ExitCode {
     match words.get(1..).unwrap_or_default() {
         [first, agent] if first == "hook" && !agent.as_encoded_bytes().starts_with(b"-") => {
             eclusa_sandbox::share_memory();
-            return commands::hook(Global::default(), &agent.to_string_lossy());
+            return hook::run(Global::default(), &agent.to_string_lossy());
         }
         [only] if only == "--version" || only == "-V" => {
             // An error means that nobody reads it.
@@ -49,7 +46,7 @@ fn main() -> ExitCode {
         Err(err) => return explained(&err),
     };
     if let Command::Agents(AgentsCommand::Hook { agent }) = &args.command {
-        return commands::hook(args.global, agent);
+        return hook::run(args.global, agent);
     }
     screen::configure(args.global.color, args.global.utc);
     language::configure(language::from_variables(|name| std::env::var(name).ok()));

@@ -18,6 +18,7 @@ pub use notifications::{ApprovalsSettings, NotificationForm, NotificationSetting
 pub use preflight::{PreflightReach, PreflightSettings};
 pub use redact::{RedactRule, RedactSettings, RedactionError};
 pub use reviewers::{ReviewerSettings, ReviewsOn};
+pub use server_address::ServerAddress;
 pub use tools::CommandTool;
 pub use web::WebSettings;
 
@@ -30,6 +31,7 @@ mod diagnostics;
 mod error;
 mod files;
 mod grant_rule;
+pub mod jsonc;
 mod layer;
 mod load;
 mod merge;
@@ -42,6 +44,7 @@ mod reviewers;
 mod rule_bounds;
 mod rules;
 mod schema;
+mod server_address;
 mod servers;
 mod shipped;
 mod source;

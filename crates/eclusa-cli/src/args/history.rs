@@ -4,32 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args as Group, Subcommand};
 
-use crate::since::{Since, parse_since};
-
-/// Which calls to take back.
-#[derive(Debug, Group)]
-pub(crate) struct UndoArgs {
-    /// Numbers of the calls, as `eclusa changes` lists them
-    #[arg(value_name = "CALL", value_parser = call_number, conflicts_with_all = ["last", "turn", "since"])]
-    pub(crate) calls: Vec<u64>,
-    /// Undo the latest change (default)
-    #[arg(long, conflicts_with_all = ["turn", "since"])]
-    pub(crate) last: bool,
-    /// Undo everything of the latest turn
-    #[arg(long, conflicts_with = "since")]
-    pub(crate) turn: bool,
-    /// Undo everything since a call (`12`), a duration (`10m`) or a date (`2026-03-01 09:30`, UTC)
-    #[arg(long, value_parser = parse_since, value_name = "WHEN")]
-    pub(crate) since: Option<Since>,
-}
-
-/// Which undo to take back.
-#[derive(Debug, Group)]
-pub(crate) struct RedoArgs {
-    /// The number of the undo, or of a call that it undid [default: the latest undo]
-    #[arg(value_parser = call_number)]
-    pub(crate) call: Option<u64>,
-}
+use crate::{
+    since::{Since, parse_since},
+    undo::call_number,
+};
 
 /// Which changes to list.
 #[derive(Debug, Group)]
@@ -74,13 +52,6 @@ impl LogList {
             || self.session.is_some()
             || self.grep.is_some()
     }
-}
-
-/// Reads the number of a call.
-fn call_number(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| {
-        "not a call number; `eclusa changes` and `eclusa log` list the numbers".to_owned()
-    })
 }
 
 #[derive(Debug, Subcommand)]

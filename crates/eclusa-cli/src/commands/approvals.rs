@@ -17,7 +17,7 @@ use serde_json::json;
 mod serve;
 mod signer;
 
-use super::{call_args, run::asked_to_end};
+use super::call_args;
 use crate::{
     args::{ApprovalsCommand, Global},
     failure::{Exit, Failure},
@@ -25,6 +25,7 @@ use crate::{
     person,
     queues::{self, WorkspaceQueue},
     screen::{Screen, Style},
+    signals::asked_to_end,
     timestamp::Timestamp,
 };
 pub(super) use signer::Signer;

@@ -9,8 +9,6 @@ use eclusa::{
 use eclusa_store::Store;
 use serde_json::{Value, json};
 
-use super::{log_call, undo::unknown};
-
 mod apply;
 mod discarded;
 mod folded;
@@ -21,8 +19,10 @@ use crate::{
     args::{ChangesCommand, ChangesList},
     context::AppContext,
     failure::{Exit, Failure},
+    log_call,
     screen::{Screen, Style, diff_lines, sanitize},
     timestamp::Timestamp,
+    undo::unknown,
     undo_retention,
 };
 

@@ -13,8 +13,8 @@ use eclusa::{
     workspace::{Bounds, Diff},
 };
 use eclusa_chat::{
-    AgentEvent, CallOutcome, Conversation, ConversationSetup, Persona, TaskRole, TaskTool, TurnEnd,
-    UserMessage,
+    AgentEvent, Archive, CallOutcome, Conversation, ConversationSetup, Persona, TaskRole, TaskTool,
+    TurnEnd, UserMessage,
 };
 use eclusa_config::{Config, Layer};
 use eclusa_models::{ScriptModel, TurnLimits};
@@ -23,17 +23,18 @@ use eclusa_store::Store;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::{call_record, log, run::cancel_on_signal, undo::tool};
+use super::{call_record, log};
 use crate::{
-    archive::Archive,
     args::Global,
     context::AppContext,
     failure::{Exit, Failure},
     gates::GateParts,
     paths::Paths,
     screen::{Screen, Style, sanitize},
+    signals::cancel_on_signal,
     surface::Surface,
     terminal::Terminal,
+    undo::tool,
 };
 
 /// What the model says, and its calls among it.

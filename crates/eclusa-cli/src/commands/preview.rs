@@ -15,9 +15,9 @@ use eclusa_store::Store;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::discard_policy::{self, JudgedEffects};
 use crate::{
     context::AppContext,
+    discard_policy::{self, JudgedEffects},
     failure::Failure,
     gates::GateParts,
     screen::{Paint, note, sanitize},

@@ -3,17 +3,16 @@
 use eclusa::{Origin, Run, ToolCall, approve::QueuedQuestion};
 use eclusa_store::ApprovalQueue;
 
-use super::{
-    reply,
-    run::{cancel_on_signal, id},
-};
 use crate::{
     args::ResumeArgs,
     context::AppContext,
     failure::{Exit, Failure},
     gates::GateParts,
+    person::call_id,
+    reply,
     screen::Screen,
     servers,
+    signals::cancel_on_signal,
     surface::Surface,
     telemetry,
     terminal::Terminal,
@@ -40,7 +39,7 @@ pub(super) async fn run(ctx: &AppContext, args: ResumeArgs, json: bool) -> Resul
         let behind = servers::wake(ctx, &gate.setup().registry, &question.tool).await?;
         let call = ToolCall {
             reason: question.reason,
-            ..ToolCall::new(id(), question.tool, question.args).from(Origin::Person)
+            ..ToolCall::new(call_id(), question.tool, question.args).from(Origin::Person)
         };
         let reply = gate.pass(call).await;
         if let Some(behind) = behind {

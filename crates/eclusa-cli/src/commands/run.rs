@@ -3,12 +3,10 @@
 use std::io::{self, IsTerminal};
 
 use eclusa::{Origin, Reply, Run, ToolCall};
-use tokio_util::sync::CancellationToken;
 
 use super::{
     call_args,
     preview::{self, PreviewResult},
-    reply,
 };
 use crate::{
     args::RunArgs,
@@ -16,8 +14,11 @@ use crate::{
     failure::{Exit, Failure},
     gates::GateParts,
     language::Phrase,
+    person::call_id,
+    reply,
     screen::{self, Screen, spinner::Spinner},
     servers,
+    signals::cancel_on_signal,
     surface::Surface,
     telemetry,
     terminal::Terminal,
@@ -47,7 +48,7 @@ pub(super) async fn run(ctx: &AppContext, call: RunArgs, json: bool) -> Result<E
     let call = ToolCall {
         reason: call.reason,
         time: call.timeout,
-        ..ToolCall::new(id(), call.tool, args).from(Origin::Person)
+        ..ToolCall::new(call_id(), call.tool, args).from(Origin::Person)
     };
     let reply = gate.pass(call).await;
     if let Some(behind) = behind {
@@ -96,41 +97,4 @@ pub(super) async fn run(ctx: &AppContext, call: RunArgs, json: bool) -> Result<E
 /// Whether a preview has come as far as it was to come.
 fn ran(reply: &Reply) -> bool {
     matches!(reply.code(), "ok" | "changes_discarded")
-}
-
-/// An id that no other call of this log is likely to have.
-pub(super) fn id() -> String {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    format!("cli-{:x}-{:x}", since.unwrap_or_default().as_micros(), std::process::id())
-}
-
-/// Ctrl-C, a polite end and a terminal that goes away take the call back: it is answered and
-/// recorded like any other.
-pub(super) fn cancel_on_signal(cancel: CancellationToken) {
-    tokio::spawn(async move {
-        asked_to_end().await;
-        cancel.cancel();
-    });
-}
-
-/// True when whoever started the program wants it to outlive the terminal, as `nohup` does.
-fn ignores_hangup() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = status.lines().find_map(|it| it.strip_prefix("SigIgn:"));
-    // The first signal is the lowest bit.
-    ignored.and_then(|it| u64::from_str_radix(it.trim(), 16).ok()).is_some_and(|it| it & 1 == 1)
-}
-
-/// Resolves at Ctrl-C, at a polite end, and when the terminal goes away.
-pub(super) async fn asked_to_end() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let received = async |kind: SignalKind| match signal(kind) {
-        Ok(mut signal) => drop(signal.recv().await),
-        Err(_) => std::future::pending().await,
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        () = received(SignalKind::terminate()) => {}
-        () = received(SignalKind::hangup()), if !ignores_hangup() => {}
-    }
 }

@@ -7,10 +7,11 @@ use eclusa::{
     parse::fenced,
     registry::{Registered, Shape, WhichTools},
 };
+use eclusa_chat::ui::feed::WireShape;
 use serde_json::{Value, json};
 
 use crate::{
-    args::{ToolsCommand, WireShape},
+    args::ToolsCommand,
     context::AppContext,
     failure::{Exit, Failure},
     screen::{Screen, Style, sanitize},

@@ -1,18 +1,17 @@
 //! `eclusa up`: the tools for agents that speak MCP, over HTTP.
 
+use eclusa_app::serve_mcp::{ClientAnswers, end};
 use eclusa_mcp::{Http, serve_http};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::TcpListener;
 
-use super::{
-    mcp::{self, ClientAnswers},
-    run::asked_to_end,
-};
+use super::mcp;
 use crate::{
     args::{Global, UpArgs},
     failure::{Exit, Failure},
     paths::Paths,
     screen::{Screen, sanitize},
+    signals::asked_to_end,
     up_token,
 };
 
@@ -76,7 +75,7 @@ pub(super) async fn run(global: Global, args: UpArgs) -> Result<Exit, Failure> {
     let http = Http { listener, token, same_user, hosts };
     let patience = mcp::patience(&args.serving);
     let served = serve_http(opening.clone(), patience, http, asked_to_end()).await;
-    mcp::end(&opening).await;
+    end(&opening).await;
     served?;
     opened.ended()
 }

@@ -1,11 +1,12 @@
 //! Readers of what other agents and people's browsers send: hook events, settings with comments,
 //! requests of editors, signed answers.
 
-use eclusa_agents::{
-    Agent, HookVerdict, InstallFacts, ResultNote, acp_call, acp_is_yes, acp_permission_answer,
-    acp_wrap_servers, entries, read_jsonc,
-};
 use eclusa_approvals::{KeyKind, PersonKey};
+use eclusa_config::jsonc;
+use eclusa_connect::{
+    Agent, HookVerdict, InstallFacts, ResultNote, acp_call, acp_is_yes, acp_permission_answer,
+    acp_wrap_servers, entries,
+};
 use serde_json::Value;
 
 use super::{Target, lossy};
@@ -80,7 +81,7 @@ fn events(bytes: &[u8]) {
 /// What was put into a file can be taken out of it again, and leaves it readable.
 fn settings(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let _ = read_jsonc(&text);
+    let _ = jsonc::read(&text);
     let facts = InstallFacts {
         program: "/usr/bin/eclusa".to_owned(),
         nonce: "0123456789abcdef".to_owned(),

@@ -21,7 +21,7 @@ use eclusa_config::Config;
 use futures::future::BoxFuture;
 use tokio::net::TcpListener;
 
-use super::super::{changes, policy, run::asked_to_end, undo};
+use super::super::{changes, policy};
 use crate::{
     args::{Global, ServeArgs},
     config_layers::{layers, unusable},
@@ -32,6 +32,8 @@ use crate::{
     person,
     queues::{self, WorkspaceQueue},
     screen::Screen,
+    signals::asked_to_end,
+    undo,
 };
 
 /// How long suggestions are kept: to find them, the whole log is judged again.

@@ -12,14 +12,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{
-    commands::{
-        reply,
-        run::{cancel_on_signal, id},
-        undo::tool::CommandLine,
-    },
     context::AppContext,
     failure::{Exit, Failure},
+    person::call_id,
+    reply,
     screen::{self, Screen},
+    signals::cancel_on_signal,
+    undo::tool::CommandLine,
 };
 
 pub(super) async fn run(ctx: &AppContext, call: u64, json: bool) -> Result<Exit, Failure> {
@@ -35,7 +34,7 @@ pub(super) async fn run(ctx: &AppContext, call: u64, json: bool) -> Result<Exit,
     };
     let gate = ctx.gate_to_take_back(&store, add, Arc::new(CommandLine))?;
     cancel_on_signal(gate.run().cancel.clone());
-    let made = ToolCall::new(id(), Apply::NAME, json!({"call": call})).from(Origin::Person);
+    let made = ToolCall::new(call_id(), Apply::NAME, json!({"call": call})).from(Origin::Person);
     let reply = gate.pass(made).await;
     let mut screen = Screen::stdout();
     match json {

@@ -9,8 +9,9 @@ use eclusa_store::Store;
 use serde_json::{Value, json};
 
 use crate::{
-    commands::{call_record::about, log_call},
+    commands::call_record::about,
     failure::Failure,
+    log_call,
     screen::{Screen, Style, sanitize},
     timestamp::Timestamp,
 };

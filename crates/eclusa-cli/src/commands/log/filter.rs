@@ -4,7 +4,7 @@ use eclusa::audit::calls::CallRecord;
 use eclusa_store::Store;
 use serde_json::Value;
 
-use crate::{args::LogList, commands::log_call, failure::Failure};
+use crate::{args::LogList, failure::Failure, log_call};
 
 /// The last calls that match.
 pub(super) fn calls(store: &Store, wanted: &LogList) -> Result<Vec<CallRecord>, Failure> {

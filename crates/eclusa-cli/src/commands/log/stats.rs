@@ -7,8 +7,9 @@ use eclusa_store::Store;
 use serde_json::{Value, json};
 
 use crate::{
-    commands::{call_record::short, log_call},
+    commands::call_record::short,
     failure::Failure,
+    log_call,
     screen::{Screen, Style, layout, sanitize},
     since::Since,
 };

@@ -6,7 +6,7 @@ use eclusa::{Decision, Gate, ToolCall, audit::calls::CallRecord};
 use eclusa_store::Store;
 use serde_json::Value;
 
-use crate::{commands::log_call, failure::Failure, since::Since};
+use crate::{failure::Failure, log_call, since::Since};
 
 /// A past call that can be judged again.
 pub(super) struct LoggedCall {

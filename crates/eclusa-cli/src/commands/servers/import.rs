@@ -64,7 +64,7 @@ pub(super) fn run(
         };
         let value = match source.is_toml() {
             true => toml_json::read(&text),
-            false => eclusa_agents::read_jsonc(&text).map_err(|err| err.to_string()),
+            false => eclusa_config::jsonc::read(&text).map_err(|err| err.to_string()),
         };
         let value = value.map_err(wrong)?;
         if from_file.is_some() && source.servers(&value).is_empty() {

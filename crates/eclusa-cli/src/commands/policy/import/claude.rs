@@ -1,12 +1,12 @@
 //! Claude Code: `permissions` of settings.json.
 
-use eclusa_agents::read_jsonc;
+use eclusa_config::jsonc;
 use serde_json::Value;
 
 use super::super::agent_rules::{ImportedRules, Shell};
 
 pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
-    let settings = read_jsonc(text).map_err(|err| err.to_string())?;
+    let settings = jsonc::read(text).map_err(|err| err.to_string())?;
     let mut brought = ImportedRules::default();
     let Some(permissions) = settings.get("permissions").and_then(Value::as_object) else {
         return Err("there is no object `permissions` in it".to_owned());

@@ -1,6 +1,6 @@
 //! Gemini CLI: `tools` of settings.json, and the rules of its policy files.
 
-use eclusa_agents::read_jsonc;
+use eclusa_config::jsonc;
 use serde_json::Value;
 use toml_edit::{DocumentMut, Item, Table};
 
@@ -11,7 +11,7 @@ use super::super::{
 
 pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
     if text.trim_start().starts_with(['{', '/']) {
-        return settings(&read_jsonc(text).map_err(|err| err.to_string())?);
+        return settings(&jsonc::read(text).map_err(|err| err.to_string())?);
     }
     let document: DocumentMut = text.parse().map_err(|err| format!("{err}"))?;
     let rules = document.get("rule").and_then(Item::as_array_of_tables);

@@ -1,7 +1,7 @@
 //! opencode: `permission` of opencode.json. The last pattern that fits decides there; here the
 //! strictest does, so what comes first and is stricter stays stricter.
 
-use eclusa_agents::read_jsonc;
+use eclusa_config::jsonc;
 use serde_json::{Map, Value};
 
 use super::super::{
@@ -10,7 +10,7 @@ use super::super::{
 };
 
 pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
-    let settings = read_jsonc(text).map_err(|err| err.to_string())?;
+    let settings = jsonc::read(text).map_err(|err| err.to_string())?;
     let mut brought = ImportedRules::default();
     match settings.get("permission") {
         Some(Value::String(decision)) => everything(&mut brought, decision),

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use eclusa::settings::{Endpoint, ServerSettings};
-use eclusa_agents::server_name;
+use eclusa_connect::server_name;
 use serde_json::{Map, Value};
 
 /// A server that could be read, and what of it is not brought over.

@@ -1,0 +1,93 @@
+//! `eclusa exec --ticket`: what another agent's hook allowed, run in the sandbox. Its output is
+//! printed as the model may see it: reviewed, redacted, cut.
+
+use std::{
+    io::Write as _,
+    sync::{Arc, PoisonError},
+};
+
+use eclusa::{Answer, Approver, NotAsked, Origin, Question, ToolCall, Touch};
+use eclusa_tools::Bash;
+use futures::future::BoxFuture;
+use serde_json::json;
+
+use super::{
+    ExecReport,
+    exit_status::{BashWithStatus, StatusSlot},
+    typed_approval::ShownChanges,
+};
+use crate::{
+    context::AppContext,
+    failure::{Exit, Failure},
+    gates::{AS_LONG_AS_IT_TAKES, GateParts},
+    global::Global,
+    paths, shell,
+    signals::cancel_on_signal,
+    surface::Surface,
+    tickets::ExecTicket,
+};
+
+/// Runs what the ticket is for, and prints what the model may see of it.
+pub async fn run(global: &Global, name: &str, shown: &[String]) -> Result<Exit, Failure> {
+    let refused = |why: String| Failure::refused(format!("not run: {why}"));
+    // Only the state directory counts here: the rest comes from the ticket.
+    let agents = paths::state_directory(global)?.join(paths::AGENTS);
+    let ticket = ExecTicket::take(&agents, name).map_err(refused)?;
+    match shown {
+        [] => {}
+        [text] if *text == ticket.text => {}
+        _ => return Err(refused("the ticket is for another command".to_owned())),
+    }
+    let ctx = AppContext::open(&ticket.global(global))?;
+    let sandboxes = ctx.sandboxes(&[])?;
+    let store = ctx.store_for_one_call()?;
+    shell::sweep(&sandboxes);
+    let slot = StatusSlot::default();
+    let bash = |sandboxes, files| {
+        let bash = Bash::new(sandboxes, files).time(AS_LONG_AS_IT_TAKES);
+        BashWithStatus { bash, slot: slot.clone() }
+    };
+    let mut people: Vec<Arc<dyn Approver>> = Vec::new();
+    if ticket.uses.approved {
+        people.push(Arc::new(TicketApproval));
+    }
+    let run = Some(ticket.run(ctx.run()));
+    let parts = GateParts { people, run, ..GateParts::new(&store) };
+    let gate = ctx.gate_to_execute(Surface::Ticket, sandboxes, bash, parts)?;
+    cancel_on_signal(gate.run().cancel.clone());
+    let args = json!({"command": ticket.text, "cwd": ticket.directory});
+    let reply = gate.pass(ToolCall::new(ticket.call, "bash", args).from(Origin::Hook)).await;
+    let ended = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let seen = ShownChanges::default();
+    let report = ExecReport { reply: &reply, ended, seen, staged: false };
+    let mut out = std::io::stdout().lock();
+    let text = reply.output().unwrap_or_default();
+    out.write_all(text.as_bytes())?;
+    if !text.is_empty() && !text.ends_with('\n') {
+        out.write_all(b"\n")?;
+    }
+    out.flush()?;
+    drop(out);
+    report.print();
+    Ok(report.exit())
+}
+
+/// Whoever was asked about the command before the ticket was made: their yes is to running it, and
+/// not to what it changes.
+struct TicketApproval;
+
+impl Approver for TicketApproval {
+    fn name(&self) -> &str {
+        "ticket"
+    }
+
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Answer, NotAsked>> {
+        Box::pin(async move {
+            // On a machine without a whole sandbox the question is another one.
+            match question.preview.is_none() && !question.touches.contains(&Touch::Unknown) {
+                true => Ok(Answer::Once),
+                false => Err(NotAsked::Unavailable("the ticket does not cover it".to_owned())),
+            }
+        })
+    }
+}

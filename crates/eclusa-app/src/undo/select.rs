@@ -1,0 +1,197 @@
+//! Which calls are meant: named, the last, those of a turn, or all since some time.
+
+use std::collections::HashSet;
+
+use eclusa::{
+    Registry, Workspace,
+    audit::calls::{self, CallRecord},
+    workspace::{UndoEntry, UndoError, UndoStatus},
+};
+use eclusa_store::Store;
+
+use crate::{failure::Failure, log_call, since::Since};
+
+/// Which calls, as typed.
+#[derive(Debug)]
+pub(super) enum Selection {
+    /// These.
+    Calls(Vec<u64>),
+    /// The last that changed something and can be undone.
+    Last,
+    /// All of the turn that the last one belongs to.
+    Turn,
+    /// All since then.
+    Since(Since),
+}
+
+/// The calls that are meant.
+#[derive(Debug, Default)]
+pub(super) struct Selected {
+    pub(super) calls: Vec<u64>,
+    /// Calls in between that did something of which nothing is kept, and what is known of that.
+    pub(super) beyond: Vec<(u64, String)>,
+}
+
+/// Finds them.
+pub(super) fn find(
+    which: Selection,
+    workspace: &Workspace,
+    store: &Store,
+    registry: &Registry,
+) -> Result<Selected, Failure> {
+    let entries = workspace.entries().map_err(Failure::failed)?;
+    let all: HashSet<u64> = entries.iter().map(|it| it.call).collect();
+    let stands =
+        |it: &&UndoEntry| !matches!(it.status, UndoStatus::Undone { .. }) && it.undoes.is_empty();
+    let standing: Vec<&UndoEntry> = entries.iter().filter(stands).collect();
+    let last = standing.iter().rev().find(|it| it.status == UndoStatus::Committed);
+    let last = || last.ok_or_else(|| nothing(&standing));
+    let undoable = |calls: Vec<u64>| undoable(workspace, calls);
+    let beyond = |from: u64, belongs: &dyn Fn(&CallRecord) -> bool| -> Result<_, Failure> {
+        let mut beyond = Vec::new();
+        let calls = calls::calls_from(store, from).map_err(Failure::failed)?;
+        for past in calls.iter().filter(|it| it.was_started() && belongs(it)) {
+            if !all.contains(&past.number()) && log_call::left_nothing(past, registry) {
+                let what = format!("`{}` has no undo data", past.tool());
+                beyond.push((past.number(), what));
+            }
+        }
+        Ok(beyond)
+    };
+    Ok(match which {
+        Selection::Calls(calls) => Selected { calls, beyond: Vec::new() },
+        Selection::Last => {
+            let first = last()?.call;
+            // What cannot be undone and came later is passed over, and told.
+            let mut beyond = Vec::new();
+            let mut found = None;
+            for entry in standing.iter().rev() {
+                match (&entry.status, workspace.would_undo(&[entry.call])) {
+                    (UndoStatus::Committed, Ok(_)) => {
+                        found = Some(entry.call);
+                        break;
+                    }
+                    (UndoStatus::Committed, Err(err)) => {
+                        beyond.push((entry.call, in_the_way(&err)))
+                    }
+                    _ => beyond.push((entry.call, why(entry))),
+                }
+            }
+            match found {
+                Some(call) => Selected { calls: vec![call], beyond },
+                // It says itself what is in its way.
+                None => Selected { calls: vec![first], beyond: Vec::new() },
+            }
+        }
+        Selection::Turn => {
+            let last = log_call::find(store, last()?.call)?;
+            let belongs = |it: &CallRecord| log_call::are_of_one_turn(it, &last);
+            let mut calls = Vec::new();
+            for entry in standing.iter().rev() {
+                if belongs(&log_call::find(store, entry.call)?) {
+                    calls.push(entry.call);
+                }
+            }
+            let first = calls.iter().min().copied().unwrap_or(last.number());
+            let first = log_call::find(store, first)?.first_record();
+            let (calls, mut passed) = undoable(calls);
+            passed.extend(beyond(first, &belongs)?);
+            Selected { calls, beyond: passed }
+        }
+        Selection::Since(when) => {
+            let from = log_call::first_record(store, when)?;
+            let mut calls = Vec::new();
+            // Numbers rise with the records.
+            for entry in standing.iter().rev() {
+                if log_call::find(store, entry.call)?.first_record() < from {
+                    break;
+                }
+                calls.push(entry.call);
+            }
+            if calls.is_empty() {
+                return Err(nothing(&standing));
+            }
+            let (calls, mut passed) = undoable(calls);
+            passed.extend(beyond(from, &|_| true)?);
+            Selected { calls, beyond: passed }
+        }
+    })
+}
+
+/// Of these calls, the latest first, those that can be undone together; and the others, with what
+/// is in their way. All of them where none can be: then the undo itself says why.
+fn undoable(workspace: &Workspace, calls: Vec<u64>) -> (Vec<u64>, Vec<(u64, String)>) {
+    let conflicts = |calls: &[u64]| match workspace.would_undo(calls) {
+        Err(err @ UndoError::Conflicts(_)) => Some(in_the_way(&err)),
+        _ => None,
+    };
+    if conflicts(&calls).is_none() {
+        return (calls, Vec::new());
+    }
+    let (mut good, mut passed) = (Vec::new(), Vec::new());
+    for call in &calls {
+        good.push(*call);
+        if let Some(why) = conflicts(&good) {
+            good.pop();
+            passed.push((*call, why));
+        }
+    }
+    if good.is_empty() { (calls, Vec::new()) } else { (good, passed) }
+}
+
+/// What is in the way of an undo, as the reason for passing it over.
+fn in_the_way(err: &UndoError) -> String {
+    let text = err.to_string();
+    text.strip_prefix("nothing was undone, because ").map_or(text.clone(), str::to_owned)
+}
+
+/// The undo that brings something back when it is taken back: this one, that of this call, or the
+/// latest that stands.
+pub(super) fn undo_of(call: Option<u64>, workspace: &Workspace) -> Result<u64, Failure> {
+    let entries = workspace.entries().map_err(Failure::failed)?;
+    let of = |call: u64| entries.iter().find(|it| it.call == call);
+    let is_undo = |call: u64| of(call).is_some_and(|it| !it.undoes.is_empty());
+    if let Some(call) = call {
+        return match of(call) {
+            Some(entry) if !entry.undoes.is_empty() => Ok(call),
+            Some(UndoEntry { status: UndoStatus::Undone { by }, .. }) => Ok(*by),
+            Some(_) => Err(Failure::failed(format!(
+                "call {call} was not undone, so there is nothing to redo"
+            ))),
+            None => Err(unknown(call)),
+        };
+    }
+    let stands = |it: &&UndoEntry| it.status == UndoStatus::Committed && !it.undoes.is_empty();
+    // An undo of an undo is a redo, and not meant here.
+    let plain = |it: &&UndoEntry| !it.undoes.iter().any(|of| is_undo(*of));
+    let latest = entries.iter().rev().filter(stands).find(plain);
+    latest
+        .map(|it| it.call)
+        .ok_or_else(|| Failure::failed("nothing was undone, so there is nothing to redo"))
+}
+
+/// A call that changed nothing here.
+pub fn unknown(call: u64) -> Failure {
+    Failure::failed(format!("call {call} changed nothing in this workspace"))
+        .hint("`eclusa changes` lists the calls that did")
+}
+
+fn nothing(standing: &[&UndoEntry]) -> Failure {
+    match standing.last() {
+        Some(entry) if entry.status != UndoStatus::Committed => Failure::failed(format!(
+            "there is nothing to undo: call {} cannot be undone ({})",
+            entry.call,
+            why(entry)
+        )),
+        _ => Failure::failed("there is nothing to undo")
+            .hint("`eclusa changes` lists what was changed"),
+    }
+}
+
+fn why(entry: &UndoEntry) -> String {
+    match &entry.status {
+        UndoStatus::Irreversible(why) => why.clone(),
+        UndoStatus::Evicted => "its undo history was dropped to save space".to_owned(),
+        UndoStatus::Committed | UndoStatus::Undone { .. } => String::new(),
+    }
+}

@@ -1,0 +1,378 @@
+//! `eclusa ask`: one turn of a conversation, for scripts.
+
+use std::{
+    io::{IsTerminal, Read, Write},
+    sync::Arc,
+    time::Duration,
+};
+
+use clap::{Args, ValueEnum};
+use eclusa::Run;
+use tokio::sync::mpsc;
+
+use super::{model_choice, session_setup};
+use crate::ui::{
+    archive::Archive,
+    context::AppContext,
+    failure::{Exit, Failure},
+    gates::GateParts,
+    screen::{Paint, Style, sanitize},
+    servers,
+    signals::asked_to_end,
+    surface::Surface,
+    terminal::Terminal,
+    transcript_spool,
+};
+use crate::{AgentEvent, CallOutcome, Conversation, OpenError, TurnEnd, TurnReport, UserMessage};
+
+mod answers;
+pub(super) mod report;
+
+use answers::{AskedQuestion, StdinApprover};
+
+/// Examples, for its help.
+pub const EXAMPLES: &str = "\
+Examples:
+  eclusa ask 'fix the failing test'
+  git diff | eclusa ask 'review this'           what is piped in counts as text from outside
+  eclusa ask --json 'what does main do?'        one object: text, calls, refusals, cost
+  eclusa ask --jsonl --answers stdin 'tidy up'  events out, answers to questions in
+  eclusa ask --resume k3f9q2 'and the docs'     go on with a session
+  eclusa ask --resume k3f9q2                    take up calls that somebody has approved since
+  eclusa ask --model script:FILE 'hello'        without a network
+
+Every call of the model passes the gate. Exit codes: 0 done, 1 the model or the log failed, 3 a call was \
+refused because nobody could be asked (with --strict: any refusal), 4 not finished and can be resumed \
+(a limit, or a call that waits for an approval), 130 interrupted.";
+
+/// What is piped in is no longer than this.
+const MAX_ATTACHMENT: u64 = 1 << 20;
+
+/// One turn takes no longer, unless the configuration says otherwise.
+const DEFAULT_TIME: Duration = Duration::from_secs(30 * 60);
+
+/// One job for a model.
+#[derive(Debug, Args)]
+pub struct AskArgs {
+    /// What to do; what is piped in comes with it, as text from outside
+    #[arg(value_name = "WORDS")]
+    pub words: Vec<String>,
+    /// The model: a name of the configuration, or `script:FILE`
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// The persona [default: coder]
+    #[arg(long, value_name = "NAME")]
+    pub persona: Option<String>,
+    /// Go on with a session
+    #[arg(long, value_name = "ID")]
+    pub resume: Option<String>,
+    /// Print every event as a line of JSON, the last being what `--json` prints
+    #[arg(long)]
+    pub jsonl: bool,
+    /// Where questions are answered besides the terminal: as lines of JSON on stdin
+    #[arg(long, value_enum, value_name = "WHERE", requires = "jsonl")]
+    pub answers: Option<AnswerSource>,
+    /// End with exit code 3 when any call was refused, also by a rule
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// Where questions are answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AnswerSource {
+    /// `{"binding": …, "answer": "once|session|no|abort", "reason": …}`, one a line
+    Stdin,
+}
+
+/// Asks, and prints the answer.
+pub async fn run(ctx: &AppContext, args: AskArgs, json: bool) -> Result<Exit, Failure> {
+    let message = message(&args)?;
+    let persona = model_choice::persona(ctx, args.persona.as_deref())?;
+    let chosen = model_choice::find(ctx, args.model.as_deref(), &persona).await?;
+    let limits = model_choice::limits(ctx, &*chosen.model, Some(DEFAULT_TIME))?;
+    let (helpers, secrets) = model_choice::helpers(ctx, &chosen).await;
+    let store = ctx.store()?;
+    let archive = Archive::new(store.clone());
+    let terminal = Terminal::new(true, ctx.paths.always_files());
+    let mut parts = GateParts::asking(&store, terminal);
+    let questions = args.answers.is_some().then(|| {
+        let (approver, questions) = StdinApprover::new();
+        parts.people = vec![Arc::new(approver)];
+        questions
+    });
+    parts.secrets = secrets.into_iter().chain(chosen.secret).collect();
+    let gate = ctx.gate(Surface::Ask, parts)?;
+    let own_session = transcript_spool::answer_references(&gate.setup().registry, &archive)?;
+    let behind = servers::wake_all(ctx, &gate.setup().registry).await?;
+    let name = chosen.model.profile().name.clone();
+    let setup = session_setup::conversation(
+        ctx,
+        gate.clone(),
+        &archive,
+        chosen.model,
+        persona,
+        limits,
+        helpers,
+    )?;
+    let opened = match &args.resume {
+        Some(id) => Conversation::resume(setup, id).await,
+        None => Conversation::open(setup).await,
+    };
+    let (mut conversation, events) = opened.map_err(unopened)?;
+    let _ = own_session.set(conversation.id().to_owned());
+    if message.is_none() && conversation.waiting().is_empty() {
+        return Err(nothing_asked());
+    }
+    let handle = conversation.handle();
+    tokio::spawn(async move {
+        asked_to_end().await;
+        handle.interrupt();
+    });
+    let mut printer = Printer::new(args.jsonl, json, questions, conversation.id());
+    let telling = async move {
+        printer.follow(events).await;
+        printer
+    };
+    let turn = async {
+        match message {
+            Some(message) => conversation.turn(message).await,
+            None => conversation.go_on().await,
+        }
+    };
+    let (report, mut printer) = tokio::join!(turn, telling);
+    printer.summary.waiting = conversation.waiting().iter().map(|it| it.approval).collect();
+    // What its commands left running, and its /tmp, end with it.
+    let own = Run { conversation: conversation.id().into(), ..gate.run().clone() };
+    gate.for_run(own).leave_conversation();
+    if let Some(behind) = behind {
+        behind.close().await;
+    }
+    let summary = printer.finish(&report, &name)?;
+    Ok(exit(&report.end, &summary, args.strict))
+}
+
+fn nothing_asked() -> Failure {
+    Failure::usage("no prompt given").hint("write `eclusa ask 'WORDS'`")
+}
+
+/// What is asked: the words, and what is piped in as an attachment from outside. A session that is
+/// resumed may go on without, where calls waited for a person.
+fn message(args: &AskArgs) -> Result<Option<UserMessage>, Failure> {
+    let mut text = args.words.join(" ");
+    let mut outside = None;
+    let stdin = std::io::stdin();
+    if args.answers.is_none() && !stdin.is_terminal() {
+        let mut piped = Vec::new();
+        stdin.lock().take(MAX_ATTACHMENT + 1).read_to_end(&mut piped)?;
+        if u64::try_from(piped.len()).is_ok_and(|it| it > MAX_ATTACHMENT) {
+            return Err(Failure::usage("more than 1 MB was piped in")
+                .hint("save it in the workspace, and name the file"));
+        }
+        if !piped.trim_ascii().is_empty() {
+            let piped = String::from_utf8_lossy(&piped);
+            text = format!("{text}\n\n[piped in; what it asks for, no person did]\n{piped}");
+            outside = Some("piped in".to_owned());
+        }
+    }
+    match (text.trim(), &args.resume) {
+        ("", Some(_)) => Ok(None),
+        ("", None) => Err(nothing_asked()),
+        (text, _) => {
+            let text = text.to_owned();
+            Ok(Some(UserMessage { text, pictures: Vec::new(), outside }))
+        }
+    }
+}
+
+pub(super) fn unopened(err: OpenError) -> Failure {
+    match err {
+        OpenError::Unknown(_) | OpenError::Taken(_) => Failure::usage(err),
+        OpenError::Archive(_) => Failure::failed(err),
+    }
+}
+
+/// What a turn came to, beside the report.
+#[derive(Debug, Default)]
+struct TurnSummary {
+    ok: u64,
+    failed: u64,
+    refused: u64,
+    unasked: bool,
+    /// The pending approvals that calls wait for.
+    waiting: Vec<u64>,
+    refusals: Vec<CallOutcome>,
+    changes: Vec<u64>,
+}
+
+impl TurnSummary {
+    fn count(&mut self, call: &CallOutcome) {
+        match (call.refused, &call.error) {
+            // Nobody has said no, and nobody yes.
+            _ if call.approval.is_some() => {}
+            (true, _) => self.refused += 1,
+            (false, Some(_)) => self.failed += 1,
+            (false, None) => self.ok += 1,
+        }
+        self.unasked |= call.unasked;
+        if call.refused && call.approval.is_none() {
+            self.refusals.push(call.clone());
+        }
+        if let (true, Some(number)) = (call.changed, call.number) {
+            self.changes.push(number);
+        }
+    }
+}
+
+fn exit(end: &TurnEnd, summary: &TurnSummary, strict: bool) -> Exit {
+    match end {
+        TurnEnd::Failed(_) | TurnEnd::Refused => Exit::Failed,
+        TurnEnd::Aborted | TurnEnd::Interrupted => Exit::Aborted,
+        TurnEnd::Limit(_) | TurnEnd::Stuck | TurnEnd::Length => Exit::Parked,
+        TurnEnd::Done if !summary.waiting.is_empty() => Exit::Parked,
+        TurnEnd::Done if summary.unasked => Exit::Refused,
+        TurnEnd::Done if strict && summary.refused > 0 => Exit::Refused,
+        TurnEnd::Done => Exit::Done,
+    }
+}
+
+/// Tells what happens: events as JSON on stdout, or a line for each call on stderr.
+struct Printer {
+    jsonl: bool,
+    json: bool,
+    session: String,
+    questions: Option<mpsc::UnboundedReceiver<AskedQuestion>>,
+    summary: TurnSummary,
+    calls: Vec<(String, String)>,
+}
+
+impl Printer {
+    fn new(
+        jsonl: bool,
+        json: bool,
+        questions: Option<mpsc::UnboundedReceiver<AskedQuestion>>,
+        session: &str,
+    ) -> Printer {
+        let session = session.to_owned();
+        let (summary, calls) = (TurnSummary::default(), Vec::new());
+        Printer { jsonl, json, session, questions, summary, calls }
+    }
+
+    /// Follows the events of a turn to its end.
+    async fn follow(&mut self, mut events: mpsc::UnboundedReceiver<AgentEvent>) {
+        loop {
+            let question = async {
+                match &mut self.questions {
+                    Some(questions) => questions.recv().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                event = events.recv() => match event {
+                    Some(AgentEvent::Ended(_)) | None => return,
+                    Some(event) => self.tell(&event),
+                },
+                Some(question) = question => print(&question.json()),
+            }
+        }
+    }
+
+    fn tell(&mut self, event: &AgentEvent) {
+        match event {
+            AgentEvent::Answered(call) => self.summary.count(call),
+            AgentEvent::Call { id, args, .. } => {
+                self.calls.push((id.clone(), report::brief(args)));
+            }
+            AgentEvent::Task { session, event, .. } => match &**event {
+                AgentEvent::Answered(call) => self.summary.count(call),
+                AgentEvent::Call { id, args, .. } => {
+                    self.calls.push((format!("{session}:{id}"), report::brief(args)));
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+        if self.jsonl {
+            if let Some(event) = report::event(event) {
+                print(&event);
+            }
+        } else if !self.json {
+            self.tell_people(event);
+        }
+    }
+
+    fn tell_people(&self, event: &AgentEvent) {
+        let paint = Paint::on(&std::io::stderr());
+        let line = match event {
+            AgentEvent::Answered(call) => {
+                let what = self.calls.iter().find(|(id, _)| *id == call.id);
+                let what = what.map(|(_, args)| args.as_str()).unwrap_or_default();
+                let (style, text) = report::call_line(call, what);
+                paint.text(style, &sanitize(&text)).into_owned()
+            }
+            AgentEvent::Retry { why, wait } => {
+                format!("retrying in {} s: {}", wait.as_secs(), sanitize(why))
+            }
+            AgentEvent::Notice(text) => sanitize(text),
+            AgentEvent::Task { persona, session, event, .. } => match &**event {
+                AgentEvent::Answered(call) => {
+                    let id = format!("{session}:{}", call.id);
+                    let what = self.calls.iter().find(|(it, _)| *it == id);
+                    let what = what.map(|(_, args)| args.as_str()).unwrap_or_default();
+                    let (style, text) = report::call_line(call, what);
+                    paint.text(style, &sanitize(&format!("    {persona}:{text}"))).into_owned()
+                }
+                _ => return,
+            },
+            _ => return,
+        };
+        // An error means that nobody reads it.
+        drop(writeln!(std::io::stderr(), "{line}"));
+    }
+
+    /// The answer on stdout, whatever form it has.
+    fn finish(self, report: &TurnReport, model: &str) -> Result<TurnSummary, Failure> {
+        let mut out = std::io::stdout().lock();
+        if self.jsonl || self.json {
+            let object = report::object(report, &self.summary, &self.session, model);
+            writeln!(out, "{object}")?;
+            return Ok(self.summary);
+        }
+        let text = match std::io::stdout().is_terminal() {
+            true => sanitize(&report.text),
+            false => report.text.clone(),
+        };
+        if !text.is_empty() {
+            writeln!(out, "{text}")?;
+        }
+        out.flush()?;
+        let paint = Paint::on(&std::io::stderr());
+        let mut err = std::io::stderr().lock();
+        let why = match &report.end {
+            TurnEnd::Done => None,
+            TurnEnd::Failed(what) | TurnEnd::Limit(what) => Some(what.clone()),
+            other => Some(other.as_str().to_owned()),
+        };
+        if let Some(why) = why {
+            let label = paint.text(Style::Bad, "not finished:");
+            writeln!(err, "{label} {}", sanitize(&why))?;
+        }
+        for approval in &self.summary.waiting {
+            let id = &self.session;
+            let line = format!(
+                "a call waits for approval {approval}: `eclusa approvals yes {approval}`, then `eclusa ask --resume {id}`"
+            );
+            writeln!(err, "{}", paint.text(Style::Warn, &line))?;
+        }
+        let go_on = format!("session {}: go on with `eclusa ask --resume {0} WORDS`", self.session);
+        writeln!(err, "{}", paint.text(Style::Faint, &go_on))?;
+        Ok(self.summary)
+    }
+}
+
+/// One line of JSON, out at once.
+fn print(value: &serde_json::Value) {
+    let mut out = std::io::stdout().lock();
+    // An error means that nobody reads it.
+    drop(writeln!(out, "{value}").and_then(|()| out.flush()));
+}

@@ -1,0 +1,91 @@
+//! `eclusa chat`: a conversation with a model, on the screen or in plain lines.
+
+use std::io::{IsTerminal, Write};
+
+use clap::Args;
+
+use super::{ask::unopened, model_choice, session_setup, sessions};
+use crate::ui::{
+    failure::{Exit, Failure},
+    global::Global,
+    screen::{Paint, Style},
+};
+
+mod hand_over;
+mod live;
+mod open_chat;
+mod person_call;
+mod plain;
+mod signals;
+mod slash;
+
+use open_chat::{ChatChoice, OpenChat};
+
+/// Examples, for its help.
+pub const EXAMPLES: &str = "\
+Examples:
+  eclusa chat                                   with the model of the configuration
+  eclusa chat --model script:FILE               without a network
+  eclusa chat --last                            go on with the latest session
+  eclusa chat --plain                           labelled lines, for screen readers
+
+Enter sends, Alt+Enter or Ctrl+J begins a new line. While the model works, Enter queues your words for its \
+next request, Tab for after the turn, and Up takes them back. Esc interrupts. Questions are asked where \
+calls need them. Ctrl+G opens the input in your editor, Ctrl+T the transcript, Ctrl+O the last output. \
+/help lists the commands; Ctrl+C twice leaves, and the session is kept.";
+
+/// A conversation with a model.
+#[derive(Debug, Default, Args)]
+pub struct ChatArgs {
+    /// The first words
+    #[arg(value_name = "WORDS")]
+    pub words: Vec<String>,
+    /// The model: a name of the configuration, or `script:FILE`
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// The persona [default: coder]
+    #[arg(long, value_name = "NAME")]
+    pub persona: Option<String>,
+    /// Go on with a session
+    #[arg(long, value_name = "ID", conflicts_with = "last")]
+    pub resume: Option<String>,
+    /// Go on with the latest session of this workspace
+    #[arg(long)]
+    pub last: bool,
+    /// Labelled lines without motion; the default where there is no terminal, and for TERM=dumb
+    #[arg(long)]
+    pub plain: bool,
+}
+
+/// Talks with the model until the person leaves.
+pub async fn run(global: &Global, args: ChatArgs) -> Result<Exit, Failure> {
+    let choice = ChatChoice {
+        model: args.model,
+        persona: args.persona,
+        mode: global.mode,
+        resume: args.resume,
+        last: args.last,
+    };
+    let first = args.words.join(" ");
+    let plain = args.plain || !has_screen();
+    let (exit, id) = match plain {
+        true => plain::run(global, choice, first).await?,
+        false => live::run(global, choice, first).await?,
+    };
+    let Some(id) = id else { return Ok(exit) };
+    let paint = Paint::on(&std::io::stderr());
+    let line = format!("session {id}: go on with `eclusa chat --resume {id}`");
+    writeln!(std::io::stderr(), "{}", paint.text(Style::Faint, &line))?;
+    Ok(exit)
+}
+
+/// Whether there is a terminal that can be drawn on, and a person who types at it.
+fn has_screen() -> bool {
+    let dumb = std::env::var_os("TERM").is_none_or(|it| it.is_empty() || it == "dumb");
+    let terminals = [
+        std::io::stdin().is_terminal(),
+        std::io::stdout().is_terminal(),
+        std::io::stderr().is_terminal(),
+    ];
+    !dumb && terminals.iter().all(|it| *it)
+}

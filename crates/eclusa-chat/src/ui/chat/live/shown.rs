@@ -1,0 +1,188 @@
+//! What a conversation tells, on the screen of the chat.
+
+use std::time::{Duration, Instant};
+
+use eclusa_models::money;
+
+use super::LiveChat;
+use crate::ui::{
+    ask::report::brief,
+    chat_screen::view::{CallEnd, EndedCall, View},
+    screen::{Style, sanitize},
+};
+use crate::{AgentEvent, CallOutcome, ItemBody, TranscriptItem, TurnEnd, TurnReport};
+
+const WAITING: &str = "waiting for the model";
+
+impl LiveChat<'_> {
+    /// Shows which session it is, and the end of what was said in it before.
+    pub(super) fn show_beginning(&mut self, with_past: bool) {
+        let view = &mut self.screen.view;
+        view.status.names = self.chat.names.iter().map(|it| sanitize(it)).collect();
+        view.say(Style::Faint, &format!("session {}; /help lists the commands", self.chat.id));
+        if !with_past {
+            return view.say(Style::Faint, &view.status.names.join(" · "));
+        }
+        let shown = std::mem::take(&mut self.chat.before);
+        for item in &shown {
+            show_item(view, item, &shown);
+        }
+        view.end_text();
+    }
+
+    /// Everything that has happened by now.
+    pub(super) fn show_waiting_events(&mut self) {
+        while let Ok(event) = self.chat.events.try_recv() {
+            self.show(event);
+        }
+    }
+
+    /// Shows one event.
+    pub(super) fn show(&mut self, event: AgentEvent) {
+        self.changed = true;
+        let (view, now) = (&mut self.screen.view, Instant::now());
+        match event {
+            AgentEvent::Opened { .. } => {}
+            AgentEvent::Heard(text) => {
+                self.busy = true;
+                view.person_said(&sanitize(&text));
+                view.wait_for(WAITING, now);
+            }
+            AgentEvent::Text(text) => view.model_wrote(&sanitize(&text)),
+            AgentEvent::Thought(_) => view.wait_for("the model thinks", now),
+            AgentEvent::Message(_) => view.end_text(),
+            AgentEvent::Retry { why, wait } => {
+                view.strike_partial();
+                let text = format!(
+                    "  reply discarded, retrying in {} s: {}",
+                    wait.as_secs(),
+                    sanitize(&why)
+                );
+                view.say(Style::Warn, &text);
+                view.wait_for(WAITING, now);
+            }
+            AgentEvent::Call { id, tool, args, .. } => {
+                // It may go on by itself, when somebody has answered a call that waited.
+                self.busy = true;
+                view.call_began(&id, &sanitize(&tool), &sanitize(&brief(&args)), now);
+            }
+            AgentEvent::Progress { id, detail } => view.call_progress(&id, &sanitize(&detail)),
+            AgentEvent::Answered(call) => {
+                let outcome = ended(&call);
+                let note = sanitize(call.error.as_deref().unwrap_or_default());
+                let (time, number) = (call.time, call.number);
+                view.call_ended(&call.id, &EndedCall { outcome, note: &note, time, number });
+                if !view.is_busy() {
+                    view.wait_for(WAITING, now);
+                }
+                self.last_output = sanitize(&call.output);
+            }
+            // The summary was seen while it was written.
+            AgentEvent::Compacted { before, after, .. } => {
+                view.end_text();
+                let text = format!("  context compacted: about {before} -> {after} tokens");
+                view.say(Style::Faint, &text);
+                self.compacted();
+            }
+            AgentEvent::Notice(text) => {
+                view.say(Style::Warn, &format!("  note: {}", sanitize(&text)));
+                self.compacted();
+            }
+            AgentEvent::Task { call, persona, event, .. } => match *event {
+                AgentEvent::Call { tool, args, .. } => {
+                    let text = format!("{persona}: {tool} {}", brief(&args));
+                    view.call_progress(&call, &sanitize(&text));
+                }
+                AgentEvent::Answered(inner) => {
+                    let end = ended(&inner);
+                    let tool = format!("{persona}: {}", inner.tool);
+                    let note = sanitize(inner.error.as_deref().unwrap_or_default());
+                    let (time, number) = (inner.time, inner.number);
+                    let end = EndedCall { outcome: end, note: &note, time, number };
+                    view.print_call(&sanitize(&tool), "", &end);
+                }
+                _ => {}
+            },
+            AgentEvent::Ended(report) => self.turn_ended(&report),
+        }
+    }
+
+    /// A summary that the person asked for is there, or will not come.
+    fn compacted(&mut self) {
+        if std::mem::take(&mut self.compacting) {
+            self.busy = false;
+            self.screen.view.idle();
+        }
+    }
+
+    fn turn_ended(&mut self, report: &TurnReport) {
+        self.busy = false;
+        let view = &mut self.screen.view;
+        view.idle();
+        let why = match &report.end {
+            TurnEnd::Done => None,
+            TurnEnd::Failed(what) | TurnEnd::Limit(what) => Some((Style::Bad, what.clone())),
+            other => Some((Style::Warn, other.as_str().to_owned())),
+        };
+        if let Some((style, why)) = why {
+            view.say(style, &format!("  ended: {}", sanitize(&why)));
+        }
+        let percent = report.context.saturating_mul(100) / self.chat.window.max(1);
+        view.status.context = Some((percent, self.chat.window));
+        view.status.taint = report.taint.as_deref().map(sanitize);
+        if let (Some(cost), Some(currency)) = (report.cost, &report.currency) {
+            self.cost += cost;
+            view.status.cost = Some(format!("{} {}", money(self.cost), sanitize(currency)));
+        }
+    }
+}
+
+fn ended(call: &CallOutcome) -> CallEnd {
+    match (&call.error, call.refused) {
+        _ if call.approval.is_some() => CallEnd::Waits,
+        (None, _) => CallEnd::Done,
+        (Some(_), true) => CallEnd::Refused,
+        (Some(_), false) => CallEnd::Failed,
+    }
+}
+
+/// One entry of what was said before.
+fn show_item(view: &mut View, item: &TranscriptItem, all: &[TranscriptItem]) {
+    match &item.body {
+        ItemBody::Person { text, .. } => view.person_said(&sanitize(text)),
+        ItemBody::Model { text, .. } | ItemBody::Partial { text } => {
+            view.model_wrote(&sanitize(text));
+            view.end_text();
+        }
+        ItemBody::Answer(answer) | ItemBody::LateAnswer(answer) => {
+            let call = all.iter().find_map(|it| match &it.body {
+                ItemBody::Call { id, args, .. } | ItemBody::Resumed { id, args, .. }
+                    if *id == answer.id =>
+                {
+                    Some(args)
+                }
+                _ => None,
+            });
+            let about = call.map(brief).unwrap_or_default();
+            let outcome = match (&answer.error, answer.approval) {
+                (_, Some(_)) => CallEnd::Waits,
+                (Some(_), None) => CallEnd::Failed,
+                (None, None) => CallEnd::Done,
+            };
+            let note = sanitize(answer.error.as_deref().unwrap_or_default());
+            let end = EndedCall {
+                outcome,
+                note: &note,
+                time: Duration::from_millis(answer.time_ms),
+                number: answer.number,
+            };
+            view.print_call(&sanitize(&answer.tool), &sanitize(&about), &end);
+        }
+        ItemBody::Notice { text } => view.say(Style::Warn, &format!("  note: {}", sanitize(text))),
+        ItemBody::Opened { .. }
+        | ItemBody::Call { .. }
+        | ItemBody::Resumed { .. }
+        | ItemBody::Summary { .. }
+        | ItemBody::Draft { .. } => {}
+    }
+}

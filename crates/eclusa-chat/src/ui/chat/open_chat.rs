@@ -1,0 +1,158 @@
+//! A conversation that is open: its task, the way in, and everything that ends with it.
+
+use std::sync::Arc;
+
+use eclusa::{Gate, Mode, Run};
+use eclusa_config::{KeySource, ModelSettings};
+use eclusa_mcp::Gateway;
+use tokio::{sync::mpsc::UnboundedReceiver, task::JoinHandle};
+
+use super::{
+    hand_over::{HandOverRequests, borrow, lend_terminal},
+    model_choice, session_setup, sessions, unopened,
+};
+use crate::ui::{
+    archive::Archive, context::AppContext, failure::Failure, gates::GateParts, global::Global,
+    servers, surface::Surface, terminal::Terminal, transcript_spool,
+};
+use crate::{AgentEvent, Conversation, ConversationHandle, TranscriptItem};
+
+/// So many entries of a session that is resumed are shown.
+const SHOWN_ITEMS: usize = 24;
+
+/// What a chat is opened with. Commands of the person change it, nothing else does.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ChatChoice {
+    pub(super) model: Option<String>,
+    pub(super) persona: Option<String>,
+    pub(super) mode: Option<Mode>,
+    /// The session to go on with.
+    pub(super) resume: Option<String>,
+    /// Go on with the latest one.
+    pub(super) last: bool,
+}
+
+/// A conversation that is open.
+pub(super) struct OpenChat {
+    pub(super) ctx: AppContext,
+    /// For the person's own calls: they belong to the same conversation.
+    pub(super) gate: Gate,
+    pub(super) archive: Archive,
+    pub(super) id: String,
+    /// Model, persona and mode.
+    pub(super) names: [String; 3],
+    /// How many tokens the model can look at.
+    pub(super) window: u64,
+    /// The end of what was there when it was opened.
+    pub(super) before: Vec<TranscriptItem>,
+    /// Words that were not sent when the person left it.
+    pub(super) draft: Option<String>,
+    pub(super) handle: ConversationHandle,
+    pub(super) events: UnboundedReceiver<AgentEvent>,
+    conversation: Option<JoinHandle<Conversation>>,
+    behind: Option<Arc<Gateway>>,
+}
+
+impl OpenChat {
+    /// Opens a conversation. Questions go to the terminal, which `lender` may have to give away first,
+    /// as it has to for commands that print keys: they may ask for a passphrase.
+    pub(super) async fn open(
+        global: &Global,
+        choice: &ChatChoice,
+        lender: Option<&HandOverRequests>,
+    ) -> Result<OpenChat, Failure> {
+        // The mode is a layer of the configuration: what the administrator says holds.
+        let ctx = AppContext::open(&Global { mode: choice.mode, ..global.clone() })?;
+        let persona = model_choice::persona(&ctx, choice.persona.as_deref())?;
+        let asks = |it: &ModelSettings| matches!(it.key, Some(KeySource::Command(_)));
+        let terminal = match lender {
+            Some(lender) if ctx.config.models.iter().any(asks) => {
+                Some(borrow(lender).await.map_err(Failure::failed)?)
+            }
+            _ => None,
+        };
+        let chosen = model_choice::find(&ctx, choice.model.as_deref(), &persona).await?;
+        let limits = model_choice::limits(&ctx, &*chosen.model, None)?;
+        let (helpers, secrets) = model_choice::helpers(&ctx, &chosen).await;
+        drop(terminal);
+        let store = ctx.store()?;
+        let archive = Archive::new(store.clone());
+        let terminal = Terminal::new(true, ctx.paths.always_files());
+        let mut parts = GateParts::asking(&store, terminal);
+        if let Some(lender) = lender {
+            lend_terminal(&mut parts, lender);
+        }
+        parts.secrets = secrets.into_iter().chain(chosen.secret).collect();
+        let gate = ctx.gate(Surface::Chat, parts)?;
+        let own_session = transcript_spool::answer_references(&gate.setup().registry, &archive)?;
+        let behind = servers::wake_all(&ctx, &gate.setup().registry).await?;
+        let (own_mode, name) = (persona.mode, persona.name.clone());
+        let model_name = chosen.model.profile().name.clone();
+        let window = chosen.model.profile().window;
+        let (model, gate_of_model) = (chosen.model, gate.clone());
+        let setup = session_setup::conversation(
+            &ctx,
+            gate_of_model,
+            &archive,
+            model,
+            persona,
+            limits,
+            helpers,
+        )?;
+        let resume = match (&choice.resume, choice.last) {
+            (Some(id), _) => Some(id.clone()),
+            (None, true) => Some(sessions::find(&archive, None).await?.id),
+            (None, false) => None,
+        };
+        let opened = match &resume {
+            Some(id) => Conversation::resume(setup, id).await,
+            None => Conversation::open(setup).await,
+        };
+        let (conversation, events) = opened.map_err(unopened)?;
+        let id = conversation.id().to_owned();
+        let _ = own_session.set(id.clone());
+        let run = Run { conversation: id.as_str().into(), ..gate.run().clone() };
+        let gate = gate.for_run(run.held_to(own_mode));
+        let names = [name, model_name, gate.run().mode_in_force().to_string()];
+        Ok(OpenChat {
+            gate,
+            ctx,
+            archive,
+            id,
+            names,
+            window,
+            before: last_items(conversation.items()),
+            draft: conversation.draft().map(str::to_owned),
+            handle: conversation.handle(),
+            events,
+            conversation: Some(tokio::spawn(conversation.run())),
+            behind,
+        })
+    }
+
+    /// Ends it: what runs is interrupted and answered, words that have not gone in are kept with what
+    /// stands in the input, and others may open the session.
+    pub(super) async fn close(&mut self, input: &str) {
+        let waiting = self.handle.leave();
+        if let Some(conversation) = self.conversation.take() {
+            // An error means that it panicked: what was kept until then is there.
+            if let Ok(mut conversation) = conversation.await {
+                let unsent = waiting.iter().map(|it| it.text.as_str()).chain([input]);
+                let unsent: Vec<&str> = unsent.filter(|it| !it.trim().is_empty()).collect();
+                if !unsent.is_empty()
+                    && let Err(err) = conversation.keep_draft(&unsent.join("\n\n")).await
+                {
+                    crate::ui::screen::note(&format!("your draft could not be saved: {err}"));
+                }
+            }
+        }
+        self.gate.leave_conversation();
+        if let Some(behind) = self.behind.take() {
+            behind.close().await;
+        }
+    }
+}
+
+fn last_items(items: &[TranscriptItem]) -> Vec<TranscriptItem> {
+    items.iter().skip(items.len().saturating_sub(SHOWN_ITEMS)).cloned().collect()
+}

@@ -1,0 +1,343 @@
+//! What a chat shows: finished lines once, and below them a live block with what is under way, the
+//! messages that wait, the input and the status.
+
+use std::time::{Duration, Instant};
+
+use super::{composer::Composer, markdown::Markdown, scrollback::LiveBlock};
+use crate::ui::screen::{Paint, Style, layout};
+
+#[cfg(test)]
+mod tests;
+
+/// Rows of the input that are shown at most; more can be scrolled to with the cursor.
+const MAX_INPUT_ROWS: usize = 8;
+
+/// Rows of unfinished text that are shown at most.
+const MAX_LIVE_ROWS: usize = 6;
+
+/// The line of a call is no wider, so that its end is found.
+const MAX_CALL_COLUMNS: usize = 100;
+
+/// Text is not wrapped at less, however narrow the terminal is.
+const MIN_COLUMNS: usize = 10;
+
+/// The mark before the input, and the blanks below it.
+const PROMPT: &str = "› ";
+
+/// What the bottom line says.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Status {
+    /// Persona, model and mode.
+    pub(crate) names: Vec<String>,
+    /// How much of the window is used, in percent, and how large it is.
+    pub(crate) context: Option<(u64, u64)>,
+    /// What the conversation has cost so far.
+    pub(crate) cost: Option<String>,
+    /// Where text from outside came from.
+    pub(crate) taint: Option<String>,
+}
+
+/// A call that is under way.
+#[derive(Debug)]
+struct RunningCall {
+    id: String,
+    tool: String,
+    about: String,
+    progress: String,
+    began: Instant,
+}
+
+/// How a call ended, for its line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CallEnd {
+    /// It did what it should.
+    Done,
+    /// It ran and failed.
+    Failed,
+    /// It was refused.
+    Refused,
+    /// It waits for a person who is not here.
+    Waits,
+}
+
+/// What came of a call.
+#[derive(Debug)]
+pub(crate) struct EndedCall<'a> {
+    /// How it ended.
+    pub(crate) outcome: CallEnd,
+    /// Why it failed or was refused; empty otherwise.
+    pub(crate) note: &'a str,
+    /// How long it took.
+    pub(crate) time: Duration,
+    /// Its number in the log.
+    pub(crate) number: Option<u64>,
+}
+
+/// The state of the screen.
+#[derive(Debug)]
+pub(crate) struct View {
+    paint: Paint,
+    columns: usize,
+    /// Lines that have not been printed yet.
+    finished: Vec<String>,
+    markdown: Markdown,
+    /// The line that the model is writing.
+    partial: String,
+    /// What is under way besides: a request, a retry.
+    activity: Option<(String, Instant)>,
+    calls: Vec<RunningCall>,
+    queued: Vec<String>,
+    /// Suggestions below the input.
+    suggestions: Vec<String>,
+    /// A line about keys that matter now.
+    hint: Option<String>,
+    /// The input.
+    pub(crate) composer: Composer,
+    /// The bottom line.
+    pub(crate) status: Status,
+}
+
+impl View {
+    /// An empty screen.
+    pub(crate) fn new(paint: Paint, columns: usize) -> View {
+        View {
+            paint,
+            columns,
+            finished: Vec::new(),
+            markdown: Markdown::default(),
+            partial: String::new(),
+            activity: None,
+            calls: Vec::new(),
+            queued: Vec::new(),
+            suggestions: Vec::new(),
+            hint: None,
+            composer: Composer::default(),
+            status: Status::default(),
+        }
+    }
+
+    /// The terminal has another width.
+    pub(crate) fn resize(&mut self, columns: usize) {
+        self.columns = columns;
+    }
+
+    /// Prints our own words.
+    pub(crate) fn say(&mut self, style: Style, text: &str) {
+        self.end_text();
+        for line in text.split('\n') {
+            for row in layout::wrap(line, self.columns) {
+                self.finished.push(self.paint.text(style, &row).into_owned());
+            }
+        }
+    }
+
+    /// Prints what the person said.
+    pub(crate) fn person_said(&mut self, text: &str) {
+        self.end_text();
+        self.finished.push(String::new());
+        let (first, rest) = ("you › ", "      ");
+        for (at, line) in text.split('\n').enumerate() {
+            let lead = if at == 0 { first } else { rest };
+            for (piece, row) in layout::wrap(line, self.columns.saturating_sub(6).max(MIN_COLUMNS))
+                .iter()
+                .enumerate()
+            {
+                let lead = if piece == 0 { lead } else { rest };
+                self.finished.push(format!("{}{row}", self.paint.text(Style::Good, lead)));
+            }
+        }
+    }
+
+    /// The model wrote this. Whole lines are finished; the rest is live.
+    pub(crate) fn model_wrote(&mut self, text: &str) {
+        self.activity = None;
+        for (at, piece) in text.split('\n').enumerate() {
+            if at > 0 {
+                self.end_line();
+            }
+            self.partial.push_str(piece);
+        }
+    }
+
+    fn end_line(&mut self) {
+        let line = std::mem::take(&mut self.partial);
+        let rows =
+            self.markdown.line(&line, self.columns.saturating_sub(2).max(MIN_COLUMNS), self.paint);
+        self.finished.extend(rows.into_iter().map(|row| format!("  {row}").trim_end().to_owned()));
+    }
+
+    /// The model's text is at an end.
+    pub(crate) fn end_text(&mut self) {
+        if !self.partial.is_empty() {
+            self.end_line();
+        }
+        self.markdown = Markdown::default();
+    }
+
+    /// What the model had written of this message is void: the request is made again.
+    pub(crate) fn strike_partial(&mut self) {
+        self.partial.clear();
+        self.markdown = Markdown::default();
+    }
+
+    /// Something is under way that has no line of its own.
+    pub(crate) fn wait_for(&mut self, what: &str, now: Instant) {
+        if self.activity.as_ref().is_none_or(|(before, _)| before != what) {
+            self.activity = Some((what.to_owned(), now));
+        }
+    }
+
+    /// Nothing is under way.
+    pub(crate) fn idle(&mut self) {
+        self.end_text();
+        self.activity = None;
+        self.calls.clear();
+    }
+
+    /// A call begins.
+    pub(crate) fn call_began(&mut self, id: &str, tool: &str, about: &str, now: Instant) {
+        self.end_text();
+        self.activity = None;
+        let (id, tool, progress) = (id.to_owned(), one_line(tool), String::new());
+        self.calls.push(RunningCall { id, tool, about: one_line(about), progress, began: now });
+    }
+
+    /// A call says how far it is.
+    pub(crate) fn call_progress(&mut self, id: &str, detail: &str) {
+        if let Some(call) = self.calls.iter_mut().find(|it| it.id == id) {
+            call.progress = one_line(detail);
+        }
+    }
+
+    /// A call is at its end: one line, with its number in the log.
+    pub(crate) fn call_ended(&mut self, id: &str, end: &EndedCall<'_>) {
+        let Some(at) = self.calls.iter().position(|it| it.id == id) else { return };
+        let call = self.calls.remove(at);
+        self.print_call(&call.tool, &call.about, end);
+    }
+
+    /// Prints a call that is over.
+    pub(crate) fn print_call(&mut self, tool: &str, about: &str, end: &EndedCall<'_>) {
+        let (mark, style) = match end.outcome {
+            CallEnd::Done => ("✓", Style::Good),
+            CallEnd::Failed => ("✗", Style::Warn),
+            CallEnd::Refused => ("✗", Style::Bad),
+            CallEnd::Waits => ("⋯", Style::Warn),
+        };
+        let number = end.number.map_or_else(String::new, |it| format!("  #{it}"));
+        let took = elapsed(end.time);
+        let tail = match end.note {
+            "" => format!("{took}{number}"),
+            note => format!("{}{number}", one_line(note)),
+        };
+        let head = format!("{:<6} {}", one_line(tool), one_line(about));
+        let room = self.columns.min(MAX_CALL_COLUMNS).saturating_sub(4);
+        let tail = layout::cut(&tail, room.saturating_sub(12).max(10));
+        let head = layout::cut(&head, room.saturating_sub(layout::width(&tail) + 2).max(10));
+        let gap = room.saturating_sub(layout::width(&head) + layout::width(&tail)).max(2);
+        self.finished.push(format!(
+            "  {} {head}{}{}",
+            self.paint.text(style, mark),
+            " ".repeat(gap),
+            self.paint.text(Style::Faint, &tail)
+        ));
+    }
+
+    /// Messages that wait until the model can be told.
+    pub(crate) fn set_queued(&mut self, queued: Vec<String>) {
+        self.queued = queued;
+    }
+
+    /// What could be meant by the word that is being typed.
+    pub(crate) fn suggest(&mut self, suggestions: Vec<String>) {
+        self.suggestions = suggestions;
+    }
+
+    /// A line about keys, until the next key.
+    pub(crate) fn hint(&mut self, hint: Option<&str>) {
+        self.hint = hint.map(str::to_owned);
+    }
+
+    /// Whether something is under way, so that the time shown must go on.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.activity.is_some() || !self.calls.is_empty()
+    }
+
+    /// The lines that are finished since the last time, and the block.
+    pub(crate) fn frame(&mut self, now: Instant) -> (Vec<String>, LiveBlock) {
+        let finished = std::mem::take(&mut self.finished);
+        let mut rows: Vec<String> = Vec::new();
+        if !self.partial.is_empty() {
+            let partial = self.partial.replace('\t', "    ");
+            let wrapped = layout::wrap(&partial, self.columns.saturating_sub(3).max(MIN_COLUMNS));
+            let skip = wrapped.len().saturating_sub(MAX_LIVE_ROWS);
+            rows.extend(wrapped.iter().skip(skip).map(|row| format!("  {row}")));
+        }
+        for call in &self.calls {
+            let mark = self.paint.text(Style::Warn, "⋯");
+            let took = since(call.began, now);
+            let RunningCall { tool, about, progress, .. } = call;
+            rows.push(
+                format!("  {mark} {tool:<6} {about}  {took}{progress}").trim_end().to_owned(),
+            );
+        }
+        if let Some((what, began)) = &self.activity {
+            let text = format!("  ⋯ {what}  {}", since(*began, now));
+            rows.push(self.paint.text(Style::Faint, &text).into_owned());
+        }
+        for (at, text) in self.queued.iter().enumerate() {
+            let keys = if at + 1 == self.queued.len() { "  (↑ takes it back)" } else { "" };
+            let text = format!("  then: {}{keys}", one_line(text));
+            rows.push(self.paint.text(Style::Faint, &text).into_owned());
+        }
+        rows.push(String::new());
+        let (input, (row, column)) = self.composer.rows(self.columns.saturating_sub(4));
+        let skip = row.saturating_sub(MAX_INPUT_ROWS - 1);
+        let cursor = (rows.len() + row - skip, column + layout::width(PROMPT));
+        for (at, text) in input.iter().enumerate().skip(skip).take(MAX_INPUT_ROWS) {
+            let lead = if at == 0 { PROMPT } else { "  " };
+            rows.push(format!("{}{text}", self.paint.text(Style::Good, lead)));
+        }
+        for suggestion in self.suggestions.iter().take(6) {
+            rows.push(self.paint.text(Style::Faint, &format!("  {suggestion}")).into_owned());
+        }
+        let bottom = self.hint.clone().unwrap_or_else(|| self.status.line());
+        rows.push(self.paint.text(Style::Faint, &format!("  {bottom}")).into_owned());
+        (finished, LiveBlock { rows, cursor })
+    }
+}
+
+impl Status {
+    fn line(&self) -> String {
+        let mut parts = self.names.clone();
+        if let Some((used, window)) = self.context {
+            parts.push(format!("{used} % of {}k", window / 1000));
+        }
+        parts.extend(self.cost.clone());
+        parts.extend(self.taint.as_ref().map(|it| format!("text from outside: {it}")));
+        parts.join(" · ")
+    }
+}
+
+/// A text on one line.
+fn one_line(text: &str) -> String {
+    let mut lines = text.lines();
+    let first = lines.next().unwrap_or_default().trim_end().replace('\t', " ");
+    if lines.next().is_some() { format!("{first} …") } else { first }
+}
+
+/// How long something has been under way, once that is long enough to matter.
+fn since(began: Instant, now: Instant) -> String {
+    let time = now.saturating_duration_since(began);
+    if time < Duration::from_secs(1) { String::new() } else { format!("{}  ", elapsed(time)) }
+}
+
+/// How long something took, as people read it.
+fn elapsed(time: Duration) -> String {
+    match time.as_millis() {
+        ms @ 0..1000 => format!("{ms} ms"),
+        ms @ 1000..10_000 => format!("{}.{} s", ms / 1000, ms % 1000 / 100),
+        ms @ 10_000..60_000 => format!("{} s", ms / 1000),
+        ms => format!("{} min {} s", ms / 60_000, ms % 60_000 / 1000),
+    }
+}

@@ -1,0 +1,141 @@
+//! Questions to the person in front of the editor.
+
+use std::{
+    collections::HashMap,
+    io,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use eclusa::{Answer, Approver, NotAsked, Question};
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use super::{Outgoing, line};
+use crate::commands::tickets::random_name;
+use crate::{acp_is_yes, acp_question};
+
+tokio::task_local! {
+    /// The call that the current task judges.
+    pub(super) static JUDGED_CALL: JudgedCall;
+}
+
+/// A call on its way through the gate.
+#[derive(Clone)]
+pub(super) struct JudgedCall {
+    /// The session in the editor.
+    pub(super) session: String,
+    /// The agent's id for it.
+    pub(super) id: String,
+}
+
+/// The editor: what it is asked by us, and what waits for its answer.
+pub(super) struct EditorLink {
+    to_editor: Outgoing,
+    /// What the ids of our requests begin with. An agent that could guess it could have an answer to
+    /// a request of its own be taken for one to ours.
+    prefix: String,
+    asked: AtomicU64,
+    waiting: Mutex<Waiting>,
+}
+
+/// Requests of ours that are not answered yet, by id.
+type Waiting = HashMap<String, oneshot::Sender<Value>>;
+
+impl EditorLink {
+    pub(super) fn new(to_editor: Outgoing) -> io::Result<EditorLink> {
+        let prefix = format!("eclusa-{}-", random_name()?);
+        Ok(EditorLink { to_editor, prefix, asked: AtomicU64::new(0), waiting: Mutex::default() })
+    }
+
+    pub(super) fn send(&self, line: &[u8]) {
+        self.to_editor.send(line);
+    }
+
+    /// Makes a request of ours, and waits for its answer: the whole message.
+    pub(super) async fn request(&self, method: &str, params: Value) -> Option<Value> {
+        let id = format!("{}{}", self.prefix, self.asked.fetch_add(1, Ordering::Relaxed));
+        let (send, receive) = oneshot::channel();
+        self.waiting().insert(id.clone(), send);
+        let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        self.send(&line(&message));
+        let answer = receive.await.ok();
+        self.waiting().remove(&id);
+        answer
+    }
+
+    /// Takes an answer, if it is one to a request of ours.
+    pub(super) fn answered(&self, message: &[u8]) -> bool {
+        // Most answers are for the agent, and need not be read.
+        if !message.windows(self.prefix.len()).any(|it| it == self.prefix.as_bytes()) {
+            return false;
+        }
+        let Ok(message) = serde_json::from_slice::<Value>(message) else { return false };
+        let Some(id) = message.get("id").and_then(Value::as_str) else { return false };
+        if !id.starts_with(&self.prefix) {
+            return false;
+        }
+        let waits = self.waiting().remove(id);
+        if let Some(waits) = waits {
+            // An error means that nobody waits any more: the call was given up.
+            let _ = waits.send(message);
+        }
+        true
+    }
+
+    /// The editor is gone: nobody answers what it was asked.
+    pub(super) fn close(&self) {
+        self.waiting().clear();
+    }
+
+    fn waiting(&self) -> std::sync::MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Asks the person in front of the editor.
+pub(super) struct EditorApprover(pub(super) Arc<EditorLink>);
+
+impl Approver for EditorApprover {
+    fn name(&self) -> &str {
+        "editor"
+    }
+
+    fn takes_several(&self) -> bool {
+        true
+    }
+
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Answer, NotAsked>> {
+        Box::pin(async move {
+            let call = JUDGED_CALL.try_with(Clone::clone);
+            let call = call.map_err(|_| {
+                NotAsked::Unavailable("the call came from no agent of an editor".to_owned())
+            })?;
+            let args = question.shown_args.as_ref().unwrap_or(&question.args);
+            let subject = ["command", "path", "url"].iter().find_map(|it| args.get(it)?.as_str());
+            let title = match subject {
+                Some(subject) => format!("{}: {subject}", question.tool),
+                None => question.tool.clone(),
+            };
+            let mut text = format!("eclusa asks: {}", question.verdict.why());
+            match &question.preview {
+                Some(preview) => {
+                    text.push_str(&format!("\n\n{}\n{}", preview.summary, preview.diff))
+                }
+                None => text.push_str(&format!("\n\n{args:#}")),
+            }
+            let params = acp_question(&call.session, &call.id, &title, &text);
+            let answer = self.0.request("session/request_permission", params).await;
+            let answer =
+                answer.ok_or_else(|| NotAsked::Unavailable("the editor is gone".to_owned()))?;
+            match answer.get("result") {
+                Some(result) if acp_is_yes(result) => Ok(Answer::Once),
+                Some(_) => Ok(Answer::No("denied in the editor".to_owned())),
+                None => Err(NotAsked::Failed("the editor could not ask".to_owned())),
+            }
+        })
+    }
+}

@@ -1,0 +1,220 @@
+//! `eclusa install`, `uninstall` and `status`: other people's agents and their settings.
+
+use std::path::Path;
+
+use clap::{Args, Subcommand};
+
+use crate::commands::{
+    acp::AcpArgs,
+    failure::{Exit, Failure},
+    global::Global,
+    guard::GuardArgs,
+    screen::Screen,
+    tickets::random_name,
+};
+use crate::{Agent, InstallFacts};
+
+mod backup;
+mod install;
+mod prove;
+mod settings_files;
+mod status;
+
+/// The commands for other people's agents.
+#[derive(Debug, Subcommand)]
+pub enum AgentsCommand {
+    /// Answer another agent's hook: one event on stdin, the verdict on stdout
+    #[command(after_help = "\
+`eclusa install AGENT` writes the line that runs this into the agent's settings. The agent then asks \
+before each of its own tool calls. The call is judged by your rules and recorded; a shell command \
+that may run is run in the sandbox instead (`[agents] shell = \"plain\"` switches that off).
+
+Anything that is no verdict is a denial: an event or a configuration that cannot be read, a log that \
+cannot be written, a crash, more than 10 seconds. Exit code 2 then, and the reason on stderr.")]
+    Hook {
+        /// The agent: claude-code, codex, gemini, opencode, cursor, copilot or windsurf
+        agent: String,
+    },
+    /// Connect an agent: its tools ask the gate, and the gate's tools are offered to it
+    #[command(after_help = "\
+Examples:
+  eclusa install claude-code                    for you, in every project
+  eclusa install codex --project                for everybody who works in this project
+  eclusa install gemini --dry-run               show what would be written
+
+Writes hooks that ask before each of the agent's own tool calls, connects the MCP server, and lets \
+its tools run without a question of the agent's own. The agent's other servers are started by \
+`eclusa mcp --wrap` from then on: their calls pass the gate, and their programs run in sandboxes, where \
+they have no network until `--allow-net HOST` is added before `--` in their arguments.
+
+Comments and order of the files are kept; a file that cannot be parsed is left alone. `eclusa \
+uninstall` restores the files byte for byte where nobody has changed them since. `eclusa status` says \
+what holds, and what you must still confirm.")]
+    Install {
+        /// Which agent, and where.
+        #[command(flatten)]
+        args: InstallArgs,
+        /// Leave the agent's other servers outside the gate
+        #[arg(long)]
+        plain_servers: bool,
+    },
+    /// Take out of an agent's settings what install put in
+    Uninstall(InstallArgs),
+    /// Show which agents are connected and what is not covered
+    #[command(after_help = "\
+Levels: `managed` (only an administrator can switch it off), `hooked` (you, or the files that are \
+named, can), `watched` (it tells of its calls afterwards, and nothing stops them), `none`. A level \
+says what is written in the settings; `proven` says that the real agent was seen to obey it here.
+
+--prove starts the agent three times, with a copy of your settings in a home of its own and a \
+scripted model on loopback: a command that a rule allows must run, one that a rule denies must not, \
+and with eclusa missing none may. Your key is not used. It is kept until the agent's program or its \
+settings change. Works with claude-code, codex, gemini and opencode.
+
+Exit codes: 0 every agent that was asked about is held (with --prove: and proven), 1 one is not.")]
+    Status {
+        /// One agent alone
+        agent: Option<String>,
+        /// Start the real agent with a scripted model on loopback, and see whether it obeys
+        #[arg(long)]
+        prove: bool,
+    },
+    /// Run a whole agent in a sandbox: its changes are judged, its key stays outside
+    #[command(after_help = "\
+Examples:
+  eclusa guard -- claude                                live, on your terminal
+  eclusa guard -- claude -p 'fix the tests'             staged, without a terminal
+  eclusa guard --allow-net packages.example -- codex exec 'update the lock file'
+  eclusa guard --discard -- gemini -p 'what would you change?'
+
+The agent and everything that it starts run in a sandbox. Secrets are hidden, nothing outside the \
+workspace can be written but a directory that the agent keeps for itself, and it reaches its model \
+and the hosts that --allow-net names. The key of its model is read from your environment and added \
+outside: the agent has a token in its place. It starts without your settings, servers, hooks and \
+logins.
+
+Live (default on a terminal), it cannot write the workspace: it changes things with Eclusa's tools, \
+each call judged by itself and run in a sandbox of its own, and you are asked on your terminal. \
+Staged (default for claude -p, codex exec, gemini -p, opencode run), it writes to a layer; at its end \
+all its changes are judged and shown, and applied all together or not at all, and single commands and \
+edits inside are not judged. `eclusa undo` takes either back.
+
+Exit codes: that of the agent; 3 where the rules refuse it or its changes; 130 when interrupted.")]
+    Guard(GuardArgs),
+    /// Stand between an editor and an agent that speak the Agent Client Protocol
+    #[command(after_help = "\
+Put this where the editor has the agent's command, for example in Zed's settings:
+  \"agent_servers\": {\"Gemini\": {\"command\": \"eclusa\", \"args\": [\"acp\", \"--\", \"gemini\", \"--acp\"]}}
+
+What the agent asks its editor for passes the gate: permissions, files that the editor reads and \
+writes, commands in the editor's terminals, which run in the sandbox. Questions are shown by the \
+editor. The servers of a session are put behind `eclusa mcp --wrap`. Everything else passes as it is. \
+What the agent does by itself without asking is not held by this: `eclusa install` hooks it.
+
+Exit codes: 0 the editor or the agent ended, 1 the agent failed.")]
+    Acp(AcpArgs),
+}
+
+/// Which agent, and where.
+#[derive(Debug, Args)]
+pub struct InstallArgs {
+    /// The agent: claude-code, codex, gemini, opencode, cursor, copilot, windsurf, vscode or zed
+    pub agent: String,
+    /// For you, in every project (default)
+    #[arg(long, conflicts_with_all = ["project", "managed"])]
+    pub user: bool,
+    /// For everybody who works in this project
+    #[arg(long, conflicts_with = "managed")]
+    pub project: bool,
+    /// For everybody on this machine; needs root, and nobody else can switch it off
+    #[arg(long)]
+    pub managed: bool,
+}
+
+/// True when an agent's settings have it ask before its calls.
+pub(super) fn holds(global: &Global, agent: Agent) -> Result<bool, Failure> {
+    status::holds(global, agent)
+}
+
+/// What in a project's settings has an agent's hooks go by other rules than the person's.
+pub(super) fn redirected(agent: Agent, root: &Path) -> Option<String> {
+    status::redirected(agent, root)
+}
+
+/// Does what the command says.
+pub async fn run(global: &Global, command: AgentsCommand) -> Result<Exit, Failure> {
+    let command = match command {
+        // It has stdout for itself.
+        AgentsCommand::Acp(args) => return super::acp::run(global, args).await,
+        AgentsCommand::Guard(args) => return super::guard::run(global, args).await,
+        other => other,
+    };
+    let mut screen = Screen::stdout();
+    let exit = match command {
+        // They are seen to elsewhere: a hook is answered before there is a runtime.
+        AgentsCommand::Hook { .. } | AgentsCommand::Acp(_) | AgentsCommand::Guard(_) => {
+            Ok(Exit::Usage)
+        }
+        AgentsCommand::Install { args, plain_servers } => {
+            install::install(global, &args, plain_servers, &mut screen)
+        }
+        AgentsCommand::Uninstall(args) => install::uninstall(global, &args, &mut screen),
+        AgentsCommand::Status { agent, prove } => {
+            status::run(global, agent.as_deref(), prove, &mut screen).await
+        }
+    }?;
+    screen.flush()?;
+    Ok(exit)
+}
+
+/// For whom something is installed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    User,
+    Project,
+    Managed,
+}
+
+impl Scope {
+    const ALL: [Scope; 3] = [Scope::Managed, Scope::User, Scope::Project];
+
+    fn new(args: &InstallArgs) -> Scope {
+        match (args.project, args.managed) {
+            (true, _) => Scope::Project,
+            (_, true) => Scope::Managed,
+            _ => Scope::User,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Scope::User => "user",
+            Scope::Project => "project",
+            Scope::Managed => "managed",
+        }
+    }
+
+    /// What is written into settings for it. A file that others share names no path of this
+    /// machine.
+    fn facts(self) -> Result<InstallFacts, Failure> {
+        let program = match self {
+            Scope::Project => "eclusa".to_owned(),
+            Scope::User | Scope::Managed => {
+                let program = std::env::current_exe()?;
+                let lost = || Failure::failed("the path of this program is not UTF-8");
+                program.to_str().ok_or_else(lost)?.to_owned()
+            }
+        };
+        let nonce = random_name()?.get(..16).unwrap_or_default().to_owned();
+        Ok(InstallFacts {
+            program,
+            nonce,
+            managed: self == Scope::Managed,
+            project: self == Scope::Project,
+        })
+    }
+}
+
+fn named(agent: &str) -> Result<Agent, Failure> {
+    agent.parse().map_err(Failure::usage)
+}

@@ -1,0 +1,95 @@
+//! What files were before an installation, so that they can be exactly that again.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::Scope;
+use crate::Agent;
+use crate::commands::{
+    failure::Failure,
+    global::Global,
+    paths::{self, Paths},
+    remember::replace,
+    tickets::remove,
+};
+
+/// The files of one installation.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Backup {
+    pub(super) files: Vec<SavedFile>,
+}
+
+/// A file before and after.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct SavedFile {
+    pub(super) path: PathBuf,
+    /// `None`: it was not there.
+    pub(super) before: Option<String>,
+    pub(super) after: String,
+}
+
+impl Backup {
+    /// The backup of an installation; an empty one where there is none.
+    pub(super) fn load(global: &Global, agent: Agent, scope: Scope) -> Result<Backup, Failure> {
+        let file = place(global, agent, scope)?;
+        match fs::read(&file) {
+            Ok(text) => serde_json::from_slice(&text).map_err(|err| {
+                Failure::failed(format!("the backup `{}` is damaged: {err}", file.display()))
+                    .hint("move it away: what is ours is then taken out entry by entry")
+            }),
+            Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(Backup::default()),
+            Err(err) => Err(Failure::failed(format!("`{}`: {err}", file.display()))),
+        }
+    }
+
+    pub(super) fn save(&self, global: &Global, agent: Agent, scope: Scope) -> Result<(), Failure> {
+        let file = place(global, agent, scope)?;
+        let text = serde_json::to_vec_pretty(self).map_err(Failure::failed)?;
+        replace(&file, text).map_err(|err| {
+            Failure::failed(format!("no backup could be made in `{}`: {err}", file.display()))
+        })
+    }
+
+    /// Keeps it as it was before an installation that failed.
+    pub(super) fn save_or_forget(
+        &self,
+        global: &Global,
+        agent: Agent,
+        scope: Scope,
+    ) -> Result<(), Failure> {
+        match self.files.is_empty() {
+            true => Backup::forget(global, agent, scope),
+            false => self.save(global, agent, scope),
+        }
+    }
+
+    pub(super) fn forget(global: &Global, agent: Agent, scope: Scope) -> Result<(), Failure> {
+        match remove(&place(global, agent, scope)?) {
+            Err(err) if err.kind() != io::ErrorKind::NotFound => Err(err.into()),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn of(&self, path: &Path) -> Option<&SavedFile> {
+        self.files.iter().find(|it| it.path == path)
+    }
+}
+
+fn place(global: &Global, agent: Agent, scope: Scope) -> Result<PathBuf, Failure> {
+    let name = format!("{}-{}.json", agent.name(), scope.name());
+    // Each project has its own.
+    let directory = match scope {
+        Scope::Project => {
+            let paths = Paths::find(global)?;
+            paths.store.with_file_name("agents")
+        }
+        Scope::User | Scope::Managed => {
+            paths::state_directory(global)?.join(paths::AGENTS).join("installed")
+        }
+    };
+    Ok(directory.join(name))
+}

@@ -1,0 +1,171 @@
+//! `eclusa install` and `uninstall`: entries go into an agent's settings, and out again.
+
+use similar::{Algorithm, DiffTag, capture_diff_slices, group_diff_ops};
+
+use super::{
+    InstallArgs, Scope,
+    backup::{Backup, SavedFile},
+    named,
+    settings_files::{self, SettingsFile, files},
+};
+use crate::commands::{
+    failure::{Exit, Failure},
+    global::Global,
+    screen::{Screen, note, sanitize},
+};
+use crate::{ListedServer, ServerPosition};
+
+/// Lines that are shown around those that change.
+const CONTEXT: usize = 2;
+
+pub(super) fn install(
+    global: &Global,
+    args: &InstallArgs,
+    plain_servers: bool,
+    screen: &mut Screen,
+) -> Result<Exit, Failure> {
+    let (agent, scope) = (named(&args.agent)?, Scope::new(args));
+    let mut files = files(global, agent, scope)?;
+    for file in files.iter_mut().filter(|_| plain_servers) {
+        file.entries.retain(|it| !it.is_other_servers());
+    }
+    files.retain(|it| !it.entries.is_empty());
+    if files.is_empty() {
+        let text = format!("{agent} has no settings for a whole {}", whole(scope));
+        return Err(Failure::usage(text).hint("leave the option out: it is then for you alone"));
+    }
+    // Everything is worked out before anything is written.
+    let mut planned = Vec::new();
+    for file in &files {
+        planned.push((file, file.installed()?));
+    }
+    let changed: Vec<&(&SettingsFile, String)> =
+        planned.iter().filter(|(file, new)| file.text() != new).collect();
+    if changed.is_empty() {
+        screen.line(&format!("{agent} is connected already: nothing to change"))?;
+        return Ok(Exit::Done);
+    }
+    for (file, new) in &changed {
+        show(screen, file, new)?;
+    }
+    if global.dry_run {
+        note("nothing was written (--dry-run)");
+        return Ok(Exit::Done);
+    }
+    let earlier = Backup::load(global, agent, scope)?;
+    let mut backup = Backup::default();
+    for (file, new) in &planned {
+        let before = match earlier.of(&file.path) {
+            // Nobody touched it since: what was there before us is known.
+            Some(saved) if file.text.as_deref() == Some(&saved.after) => saved.before.clone(),
+            Some(_) => file.uninstalled()?,
+            None => file.text.clone(),
+        };
+        backup.files.push(SavedFile { path: file.path.clone(), before, after: new.clone() });
+    }
+    backup.save(global, agent, scope)?;
+    let written = settings_files::write_all(changed.iter().map(|it| (it.0, Some(it.1.as_str()))));
+    if let Err(failure) = written {
+        // What was known before is what is there.
+        earlier.save_or_forget(global, agent, scope)?;
+        return Err(failure);
+    }
+    screen.line(&format!("{agent} is connected ({})", scope.name()))?;
+    if let Some(what) = agent.to_confirm(scope == Scope::Managed) {
+        screen.line(&format!("you still need to: {what}"))?;
+    }
+    for what in agent.still_open(scope == Scope::Managed) {
+        screen.line(&format!("not covered: {what}"))?;
+    }
+    let mut servers = Vec::new();
+    for (file, new) in &planned {
+        servers.extend(file.other_servers(new)?);
+    }
+    tell_servers(&servers, screen)?;
+    note(&format!("`eclusa uninstall {}` takes it back", args.agent));
+    Ok(Exit::Done)
+}
+
+pub(super) fn uninstall(
+    global: &Global,
+    args: &InstallArgs,
+    screen: &mut Screen,
+) -> Result<Exit, Failure> {
+    let (agent, scope) = (named(&args.agent)?, Scope::new(args));
+    let files = files(global, agent, scope)?;
+    let backup = Backup::load(global, agent, scope)?;
+    let mut planned = Vec::new();
+    for file in files.iter().filter(|it| it.text.is_some()) {
+        let left = match backup.of(&file.path) {
+            Some(saved) if file.text.as_deref() == Some(&saved.after) => saved.before.clone(),
+            // Somebody changed it since: what is ours is taken out, and the rest stays.
+            _ => file.uninstalled()?,
+        };
+        planned.push((file, left));
+    }
+    planned.retain(|(file, left)| file.text != *left);
+    if planned.is_empty() {
+        screen.line(&format!("{agent} is not connected: nothing to take out"))?;
+        return Ok(Exit::Done);
+    }
+    for (file, left) in &planned {
+        show(screen, file, left.as_deref().unwrap_or_default())?;
+    }
+    if global.dry_run {
+        note("nothing was written (--dry-run)");
+        return Ok(Exit::Done);
+    }
+    settings_files::write_all(planned.iter().map(|(file, left)| (*file, left.as_deref())))?;
+    Backup::forget(global, agent, scope)?;
+    screen.line(&format!("{agent} is no longer connected ({})", scope.name()))?;
+    Ok(Exit::Done)
+}
+
+/// Which servers are behind the gate now, and which are not.
+fn tell_servers(servers: &[ListedServer], screen: &mut Screen) -> Result<(), Failure> {
+    let behind = servers.iter().filter(|it| it.position == ServerPosition::Behind);
+    let behind: Vec<&str> = behind.map(|it| it.name.as_str()).collect();
+    if !behind.is_empty() {
+        let names = sanitize(&behind.join(", "));
+        screen.line(&format!("servers behind the gate: {names}"))?;
+        note(
+            "they have no network and read-only access; add `--allow-net HOST` or `--access write` \
+             before `--` in their arguments",
+        );
+    }
+    for server in servers {
+        if let ServerPosition::Left(why) = server.position {
+            let text = format!("server not behind the gate: {}: {why}", server.name);
+            screen.line(&sanitize(&text))?;
+        }
+    }
+    Ok(())
+}
+
+fn whole(scope: Scope) -> &'static str {
+    match scope {
+        Scope::User => "person",
+        Scope::Project => "project",
+        Scope::Managed => "machine",
+    }
+}
+
+/// What changes in a file.
+fn show(screen: &mut Screen, file: &SettingsFile, new: &str) -> Result<(), Failure> {
+    screen.line(&sanitize(&format!("+++ {}", file.path.display())))?;
+    let (old, new): (Vec<&str>, Vec<&str>) = (file.text().lines().collect(), new.lines().collect());
+    let ops = capture_diff_slices(Algorithm::Myers, &old, &new);
+    for op in group_diff_ops(ops, CONTEXT).into_iter().flatten() {
+        let (old, new) = (old.get(op.old_range()), new.get(op.new_range()));
+        let gone = old.into_iter().flatten().map(|it| ("-", it));
+        let come = new.into_iter().flatten().map(|it| ("+", it));
+        let lines: Vec<(&str, &&str)> = match op.tag() {
+            DiffTag::Equal => come.map(|(_, it)| (" ", it)).collect(),
+            DiffTag::Delete | DiffTag::Insert | DiffTag::Replace => gone.chain(come).collect(),
+        };
+        for (mark, line) in lines {
+            screen.line(&sanitize(&format!("{mark}{line}")))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,147 @@
+//! The files of an agent's settings on this machine: where they are, and what is in them.
+
+use std::{
+    env, io,
+    path::{Path, PathBuf},
+};
+
+use super::Scope;
+use crate::commands::{
+    failure::Failure, global::Global, paths::Paths, read_text::read_text_of, tickets::remove,
+};
+use crate::{Agent, EntryFile, ListedServer, SettingsEntry, entries};
+
+/// The largest file of settings: some agents keep their history in there.
+const MAX_SETTINGS: u64 = 64 << 20;
+
+/// A file, and what belongs into it.
+pub(super) struct SettingsFile {
+    pub(super) path: PathBuf,
+    pub(super) entries: Vec<SettingsEntry>,
+    /// What is in it; `None`: it is not there.
+    pub(super) text: Option<String>,
+}
+
+/// The files of an agent, each with everything that belongs into it.
+pub(super) fn files(
+    global: &Global,
+    agent: Agent,
+    scope: Scope,
+) -> Result<Vec<SettingsFile>, Failure> {
+    let mut files: Vec<SettingsFile> = Vec::new();
+    for entry in entries(agent, &scope.facts()?) {
+        let Some(path) = place(global, scope, entry.file)? else { continue };
+        match files.iter_mut().find(|it| it.path == path) {
+            Some(file) => file.entries.push(entry),
+            None => {
+                let text = match read_text_of(&path, MAX_SETTINGS) {
+                    Ok(text) => Some(text),
+                    // What it leads to would not be there after an uninstallation either.
+                    Err(err) if err.kind() == io::ErrorKind::NotFound && path.is_symlink() => {
+                        let text = format!("`{}` is a link that leads nowhere", path.display());
+                        return Err(Failure::failed(text).hint("make the file, or remove the link"));
+                    }
+                    Err(err) if err.kind() == io::ErrorKind::NotFound => None,
+                    Err(err) => {
+                        let text = format!("`{}` cannot be read: {err}", path.display());
+                        return Err(Failure::failed(text));
+                    }
+                };
+                files.push(SettingsFile { path, entries: vec![entry], text });
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// Where a file is. An agent that has no place of this scope has no file.
+pub(super) fn place(
+    global: &Global,
+    scope: Scope,
+    file: EntryFile,
+) -> Result<Option<PathBuf>, Failure> {
+    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
+    let home = || absolute("HOME").ok_or_else(|| Failure::usage("HOME is not set"));
+    Ok(match (scope, file) {
+        (Scope::User, EntryFile::Home(name)) => Some(home()?.join(name)),
+        (Scope::User, EntryFile::Settings(variable, otherwise, name)) => match absolute(variable) {
+            Some(directory) => Some(directory.join(name)),
+            None => Some(home()?.join(otherwise).join(name)),
+        },
+        (Scope::Project, EntryFile::Project(name)) => {
+            Some(Paths::find(global)?.workspace.join(name))
+        }
+        (Scope::Managed, EntryFile::Machine(path)) => Some(PathBuf::from(path)),
+        _ => None,
+    })
+}
+
+impl SettingsFile {
+    /// What is in it; an empty text where it is not there.
+    pub(super) fn text(&self) -> &str {
+        self.text.as_deref().unwrap_or_default()
+    }
+
+    /// The text with everything in it that belongs there.
+    pub(super) fn installed(&self) -> Result<String, Failure> {
+        self.entries.iter().try_fold(self.text().to_owned(), |text, entry| {
+            entry.add(&text).map_err(|err| self.unreadable(&err))
+        })
+    }
+
+    /// The agent's other servers in such a text of this file.
+    pub(super) fn other_servers(&self, text: &str) -> Result<Vec<ListedServer>, Failure> {
+        let mut all = Vec::new();
+        for entry in &self.entries {
+            all.extend(entry.other_servers(text).map_err(|err| self.unreadable(&err))?);
+        }
+        Ok(all)
+    }
+
+    /// The text without it; `None` where nothing is left.
+    pub(super) fn uninstalled(&self) -> Result<Option<String>, Failure> {
+        let mut text = self.text().to_owned();
+        for entry in &self.entries {
+            match entry.remove(&text).map_err(|err| self.unreadable(&err))? {
+                Some(left) => text = left,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(text))
+    }
+
+    fn unreadable(&self, err: &crate::EntryError) -> Failure {
+        Failure::failed(format!("`{}` was left as it is: {err}", self.path.display()))
+            .hint("fix the file, then run the command again; nothing was written")
+    }
+}
+
+/// Writes files as a whole, all or none; `None` takes one away.
+pub(super) fn write_all<'a>(
+    files: impl IntoIterator<Item = (&'a SettingsFile, Option<&'a str>)>,
+) -> Result<(), Failure> {
+    let mut written: Vec<&SettingsFile> = Vec::new();
+    for (file, text) in files {
+        if let Err(err) = write(&file.path, text) {
+            for done in &written {
+                // What cannot be put back either is told with the file that failed.
+                let _ = write(&done.path, done.text.as_deref());
+            }
+            let path = file.path.display();
+            let failure = Failure::failed(format!("`{path}` cannot be written: {err}"));
+            return Err(failure.hint("nothing was changed; whoever may write it can run this"));
+        }
+        written.push(file);
+    }
+    Ok(())
+}
+
+fn write(path: &Path, text: Option<&str>) -> io::Result<()> {
+    match text {
+        Some(text) => crate::commands::remember::replace(path, text),
+        None => match remove(path) {
+            Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed,
+        },
+    }
+}

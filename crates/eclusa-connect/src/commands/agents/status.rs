@@ -1,0 +1,310 @@
+//! `eclusa status`: what is held in each agent, by what, and what is still open. It says no more
+//! than what stands in the settings; nothing is called proven that was not tried here, with this
+//! program of the agent and these settings.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::{
+    Scope, named,
+    prove::{self, Proof},
+    settings_files::{SettingsFile, files, place},
+};
+use crate::commands::{
+    failure::{Exit, Failure},
+    global::Global,
+    paths::Paths,
+    read_text::read_text,
+    screen::{Screen, sanitize},
+};
+use crate::{Agent, EntryState, ListedServer, ServerPosition, SettingsEntry};
+
+/// How strongly an agent is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    None,
+    /// It tells of its calls afterwards.
+    Watched,
+    /// It asks before its calls; its person can switch that off.
+    Hooked,
+    /// Only an administrator can switch it off.
+    Managed,
+}
+
+impl Level {
+    fn name(self) -> &'static str {
+        match self {
+            Level::None => "none",
+            Level::Watched => "watched",
+            Level::Hooked => "hooked",
+            Level::Managed => "managed",
+        }
+    }
+}
+
+/// What is known of an agent.
+struct AgentStatus {
+    agent: Agent,
+    level: Level,
+    /// The files whose hooks hold it.
+    by: Vec<PathBuf>,
+    /// Whether our tools are connected.
+    server: bool,
+    /// Its other servers.
+    others: Vec<ListedServer>,
+    /// What is wrong with its settings.
+    problems: Vec<String>,
+    /// Whether it has settings here at all.
+    seen: bool,
+    /// What was tried here, and is as it was then.
+    proof: Option<Proof>,
+    /// Why a trial has proven nothing.
+    unproven: Option<String>,
+}
+
+pub(super) async fn run(
+    global: &Global,
+    agent: Option<&str>,
+    prove: bool,
+    screen: &mut Screen,
+) -> Result<Exit, Failure> {
+    let agents = match agent {
+        Some(agent) => vec![named(agent)?],
+        None => Agent::ALL.to_vec(),
+    };
+    let mut all = agents.into_iter().map(|it| look(global, it)).collect::<Result<Vec<_>, _>>()?;
+    for status in all.iter_mut().filter(|it| prove && (agent.is_some() || it.holds())) {
+        match prove::prove(global, status.agent).await {
+            Ok(proof) => status.proof = Some(proof),
+            Err(why) => (status.proof, status.unproven) = (None, Some(why)),
+        }
+    }
+    match global.json {
+        true => screen.json(&json!(all.iter().map(AgentStatus::json).collect::<Vec<_>>()))?,
+        false => {
+            for status in all.iter().filter(|it| agent.is_some() || it.seen) {
+                status.print(screen)?;
+            }
+            if agent.is_none() && !all.iter().any(|it| it.seen) {
+                screen.line("no agent is connected; `eclusa install AGENT` connects one")?;
+            }
+        }
+    }
+    let asked = |it: &&AgentStatus| agent.is_some() || it.seen;
+    let held = all
+        .iter()
+        .filter(asked)
+        .all(|it| it.holds() && it.problems.is_empty() && (!prove || it.proof.is_some()));
+    Ok(if held { Exit::Done } else { Exit::Failed })
+}
+
+/// True when the settings as they are now have the agent ask before its calls.
+pub(super) fn holds(global: &Global, agent: Agent) -> Result<bool, Failure> {
+    Ok(look(global, agent)?.holds())
+}
+
+fn look(global: &Global, agent: Agent) -> Result<AgentStatus, Failure> {
+    let mut status = AgentStatus {
+        agent,
+        level: Level::None,
+        by: Vec::new(),
+        server: false,
+        others: Vec::new(),
+        problems: Vec::new(),
+        seen: false,
+        proof: prove::kept(global, agent),
+        unproven: None,
+    };
+    for scope in Scope::ALL {
+        let files = match files(global, agent, scope) {
+            Ok(files) => files,
+            Err(failure) if failure.exit == Exit::Failed => {
+                status.problems.push(failure.message().to_owned());
+                status.seen = true;
+                continue;
+            }
+            // Outside a project there are no files of one.
+            Err(_) if scope == Scope::Project => continue,
+            Err(failure) => return Err(failure),
+        };
+        let (mut gates, mut told) = (Vec::new(), false);
+        for file in &files {
+            // A file that cannot be read is a problem that is told below.
+            status.others.extend(file.other_servers(file.text()).unwrap_or_default());
+            for entry in &file.entries {
+                let state = status.state_of(file, entry);
+                status.server |= entry.is_server() && state == Some(EntryState::Present);
+                status.seen |= state.is_some_and(|it| it != EntryState::Absent)
+                    && (entry.is_gate() || entry.is_server());
+                if entry.is_gate() {
+                    gates.push((file, state));
+                } else {
+                    told |= entry.is_hook() && state == Some(EntryState::Present);
+                }
+            }
+        }
+        let present = |it: &&(&SettingsFile, _)| it.1 == Some(EntryState::Present);
+        let held = gates.iter().filter(present).count();
+        if held == 0 {
+            if told {
+                status.level = status.level.max(Level::Watched);
+            }
+            continue;
+        }
+        if held < gates.len() {
+            status.problems.push(format!("some hooks are missing ({})", scope.name()));
+            continue;
+        }
+        let level = if scope == Scope::Managed { Level::Managed } else { Level::Hooked };
+        let off = switched_off(global, agent, level == Level::Managed);
+        if !off.is_empty() {
+            status.problems.extend(off);
+            continue;
+        }
+        status.level = status.level.max(level);
+        status.by.extend(gates.iter().map(|(file, _)| file.path.clone()));
+        status.by.dedup();
+    }
+    Ok(status)
+}
+
+/// What switches hooks off that are installed.
+fn switched_off(global: &Global, agent: Agent, managed: bool) -> Vec<String> {
+    let mut all = Vec::new();
+    for file in agent.switch_files() {
+        for scope in [Scope::User, Scope::Project] {
+            let Ok(Some(path)) = place(global, scope, *file) else { continue };
+            let Ok(text) = read_text(&path) else { continue };
+            if let Some(what) = agent.switched_off_by(&text, managed) {
+                let path = path.display();
+                all.push(format!("`{path}` switches its hooks off (`{what}`): nothing is held"));
+            }
+        }
+    }
+    if let Ok(paths) = Paths::find(global) {
+        all.extend(redirected(agent, &paths.workspace).map(|it| format!("{it}: nothing is held")));
+    }
+    all
+}
+
+/// What in a project has our hooks go by other rules than the person's. Agents look for some of these
+/// files in directories above as well.
+pub(super) fn redirected(agent: Agent, root: &Path) -> Option<String> {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let above = root.ancestors().take_while(|it| Some(*it) != home.as_deref());
+    above.take(if agent.looks_above() { usize::MAX } else { 1 }).find_map(|directory| {
+        agent.variable_files().iter().find_map(|name| {
+            let path = directory.join(name);
+            let variable = agent.redirected_by(&read_text(&path).ok()?)?;
+            let path = path.display();
+            Some(format!(
+                "`{path}` sets `{variable}` for hooks, which would not go by your rules then"
+            ))
+        })
+    })
+}
+
+impl AgentStatus {
+    /// True when its calls are stopped where rules say so.
+    fn holds(&self) -> bool {
+        self.level >= Level::Hooked
+    }
+
+    fn state_of(&mut self, file: &SettingsFile, entry: &SettingsEntry) -> Option<EntryState> {
+        let path = file.path.display();
+        match entry.state(file.text()) {
+            Ok(EntryState::Different) if entry.is_gate() => {
+                let name = self.agent.name();
+                let text = format!(
+                    "`{path}` has a hook of another eclusa; `eclusa install {name}` renews it"
+                );
+                if !self.problems.contains(&text) {
+                    self.problems.push(text);
+                }
+                Some(EntryState::Different)
+            }
+            Ok(state) => Some(state),
+            Err(err) => {
+                let text = format!("`{path}`: {err}");
+                if !self.problems.contains(&text) {
+                    self.problems.push(text);
+                }
+                None
+            }
+        }
+    }
+
+    fn to_confirm(&self) -> Option<&'static str> {
+        let held = self.holds();
+        self.agent.to_confirm(self.level == Level::Managed).filter(|_| held)
+    }
+
+    fn open(&self) -> &'static [&'static str] {
+        match self.level {
+            Level::None | Level::Watched if self.agent.has_hooks() => {
+                &["its own tools run without eclusa"]
+            }
+            level => self.agent.still_open(level == Level::Managed),
+        }
+    }
+
+    /// The names of other servers behind the gate, or in front of it.
+    fn servers(&self, behind: bool) -> Vec<&str> {
+        let all = self.others.iter();
+        let all = all.filter(|it| (it.position == ServerPosition::Behind) == behind);
+        all.map(|it| it.name.as_str()).collect()
+    }
+
+    fn json(&self) -> serde_json::Value {
+        json!({
+            "agent": self.agent.name(),
+            "level": self.level.name(),
+            "by": self.by,
+            "server": self.server,
+            "servers_behind": self.servers(true),
+            "servers_in_front": self.servers(false),
+            "tried": self.agent.is_tried(),
+            "proven": self.proof.is_some() && self.holds(),
+            "proven_with": self.proof.as_ref().map(|it| &it.version),
+            "not_proven": self.unproven,
+            "to_confirm": self.to_confirm(),
+            "open": self.open(),
+            "problems": self.problems,
+        })
+    }
+
+    fn print(&self, screen: &mut Screen) -> Result<(), Failure> {
+        let proof = match (&self.proof, &self.unproven) {
+            (_, Some(why)) => format!("  (not proven: {why})"),
+            _ if !self.holds() => String::new(),
+            (Some(proof), None) => format!("  (proven here with {})", proof.version),
+            (None, None) => "  (not proven here)".to_owned(),
+        };
+        let line = format!("{:<12} {}{proof}", self.agent.name(), self.level.name());
+        screen.line(&sanitize(&line))?;
+        for file in &self.by {
+            screen.line(&sanitize(&format!("  by {}", file.display())))?;
+        }
+        let server = if self.server { "connected" } else { "not connected" };
+        screen.line(&format!("  eclusa's tools: {server}"))?;
+        for (behind, place) in [(true, "behind the gate"), (false, "not behind the gate")] {
+            let names = self.servers(behind);
+            if !names.is_empty() {
+                screen.line(&sanitize(&format!("  servers {place}: {}", names.join(", "))))?;
+            }
+        }
+        for server in &self.others {
+            if let ServerPosition::Left(why) = server.position {
+                screen.line(&sanitize(&format!("    {}: {why}", server.name)))?;
+            }
+        }
+        let problems = self.problems.iter().map(|it| format!("  problem: {it}"));
+        let confirm = self.to_confirm().into_iter().map(|it| format!("  you still need to: {it}"));
+        let open = self.open().iter().map(|it| format!("  not covered: {it}"));
+        for line in problems.chain(confirm).chain(open) {
+            screen.line(&sanitize(&line))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,216 @@
+//! `eclusa hook AGENT`: another agent asks before each of its tool calls; one process for each.
+//!
+//! It answers once, in the agent's language. Whatever ends without a verdict is a denial: silence,
+//! a crash, an event or a configuration that cannot be read, a log that cannot be written, a
+//! signal. Should this process not even start, the tail of the installed line says no.
+
+use std::{
+    io::{Read as _, Write as _},
+    process::ExitCode,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::commands::global::Global;
+use crate::{Agent, HookEvent, HookEventKind, HookOutput, ResultNote};
+
+mod after;
+mod agent_denials;
+mod before;
+pub(super) mod delegated;
+mod open_calls;
+mod own_server;
+pub(super) mod pre_images;
+pub(super) mod session;
+
+use session::Session;
+
+/// The longest event that is read.
+const MAX_EVENT: u64 = 16 << 20;
+/// How long a verdict may take, and how long while a person is asked: what the installed hooks
+/// allow, less a margin.
+const LIMITS: Limits =
+    Limits { verdict: Duration::from_secs(10), question: Duration::from_secs(870) };
+
+/// Room for reading shell text that is nested deeply.
+const STACK: usize = 8 << 20;
+
+/// How long an answer may take.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    verdict: Duration,
+    question: Duration,
+}
+
+/// Whether a person is being asked.
+#[derive(Debug, Clone, Default)]
+struct Asking(Arc<AtomicBool>);
+
+impl Asking {
+    fn begin(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    /// True when somebody was asked; where the call may run, they said yes.
+    fn has_begun(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+
+    fn limit(&self, limits: Limits) -> Duration {
+        if self.has_begun() { limits.question } else { limits.verdict }
+    }
+}
+
+/// How far the answer has come.
+#[derive(Debug, Clone, Default)]
+struct Progress {
+    /// The event, once it is read: what fails afterwards fails in its shape.
+    event: Arc<OnceLock<HookEvent>>,
+    asking: Asking,
+}
+
+/// Reads one event from stdin and answers it.
+pub fn run(global: Global, agent: &str) -> ExitCode {
+    let agent: Agent = match agent.parse() {
+        Ok(agent) => agent,
+        Err(err) => {
+            let stderr = format!("eclusa: {err}\n");
+            return print(&HookOutput { stderr, code: 2, ..HookOutput::default() });
+        }
+    };
+    let progress = Progress::default();
+    let (send, receive) = tokio::sync::oneshot::channel();
+    let worker = {
+        let progress = progress.clone();
+        // Nobody waits for this thread: when time is up, the process ends around it.
+        std::thread::Builder::new()
+            .stack_size(STACK)
+            .spawn(move || send.send(work(&global, agent, &progress)))
+    };
+    let output = match worker {
+        Ok(_) => wait(agent, LIMITS, &progress, receive),
+        Err(err) => agent.failure(agent.before(), &format!("no thread could be started: {err}")),
+    };
+    print(&output)
+}
+
+/// Waits for the answer, as long as there is time and nobody ends us.
+fn wait(
+    agent: Agent,
+    limits: Limits,
+    progress: &Progress,
+    receive: tokio::sync::oneshot::Receiver<HookOutput>,
+) -> HookOutput {
+    let failed = |why: &str| match progress.event.get() {
+        Some(event) => event.failure(why),
+        None => agent.failure(agent.before(), why),
+    };
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(err) => return failed(&format!("the hook could not start: {err}")),
+    };
+    let began = Instant::now();
+    runtime.block_on(async {
+        tokio::select! {
+            answered = receive => match answered {
+                Ok(output) => output,
+                Err(_) => failed("the hook crashed"),
+            },
+            () = too_late(began, limits, &progress.asking) => failed("no verdict in time"),
+            () = ended() => failed("the hook was ended from outside"),
+        }
+    })
+}
+
+async fn too_late(began: Instant, limits: Limits, asking: &Asking) {
+    while let Some(left) = asking.limit(limits).checked_sub(began.elapsed()) {
+        tokio::time::sleep(left.min(limits.verdict)).await;
+    }
+}
+
+/// Resolves when somebody ends us politely.
+async fn ended() {
+    let one = |kind: SignalKind| async move {
+        match signal(kind) {
+            Ok(mut signal) => drop(signal.recv().await),
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        () = one(SignalKind::terminate()) => {}
+        () = one(SignalKind::interrupt()) => {}
+        () = one(SignalKind::hangup()) => {}
+    }
+}
+
+/// An answer that nobody takes is an error, and an error is a denial.
+fn print(output: &HookOutput) -> ExitCode {
+    let mut err = std::io::stderr().lock();
+    let mut out = std::io::stdout().lock();
+    let _ = err.write_all(output.stderr.as_bytes());
+    let written = out.write_all(output.stdout.as_bytes()).and_then(|()| out.flush());
+    match written {
+        Ok(()) => ExitCode::from(output.code),
+        Err(_) => ExitCode::from(2),
+    }
+}
+
+/// Everything between the event and its answer.
+fn work(global: &Global, agent: Agent, progress: &Progress) -> HookOutput {
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().take(MAX_EVENT + 1).read_to_end(&mut bytes);
+    if let Err(err) = read {
+        return agent.failure(agent.before(), &format!("the event cannot be read: {err}"));
+    }
+    if bytes.len() as u64 > MAX_EVENT {
+        return agent.failure(agent.before(), "the event is longer than 16 MiB");
+    }
+    let event = match agent.read_event(&bytes) {
+        Ok(event) => progress.event.get_or_init(|| event),
+        Err(err) => return agent.failure(agent.before(), &err.to_string()),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let answered = match runtime {
+        Ok(runtime) => runtime.block_on(answer(global, event, &progress.asking)),
+        Err(err) => Err(format!("the hook could not start: {err}")),
+    };
+    answered.unwrap_or_else(|why| event.failure(&why))
+}
+
+async fn answer(global: &Global, event: &HookEvent, asking: &Asking) -> Result<HookOutput, String> {
+    match event.kind {
+        HookEventKind::Before => {
+            let session = Session::open(global, event)?;
+            Ok(event.answer(&before::judge(&session, event, asking).await?))
+        }
+        HookEventKind::After => {
+            let session = Session::open(global, event)?;
+            Ok(event.answer_result(&after::record(&session, event).await?))
+        }
+        HookEventKind::SessionEnd => {
+            let session = Session::open(global, event)?;
+            after::end(&session).await?;
+            Ok(event.answer_result(&ResultNote::default()))
+        }
+        HookEventKind::Settings => settings(global, event),
+        HookEventKind::SessionStart | HookEventKind::Other => Ok(HookOutput::default()),
+    }
+}
+
+/// Settings that change while the agent runs. Those that would lose us do not count for this session.
+fn settings(global: &Global, event: &HookEvent) -> Result<HookOutput, String> {
+    let workspace = Some(session::root(event)?);
+    match super::agents::holds(&Global { workspace, ..global.clone() }, event.agent) {
+        Ok(true) => Ok(HookOutput::default()),
+        Ok(false) => Err("this change would switch off the hooks that ask eclusa".to_owned()),
+        Err(failure) => Err(failure.lines().join("; ")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! A call that another agent has made: its end goes on record, its output is reviewed and
+//! redacted, its edits can be undone from here on, and whether it was the call that was allowed is
+//! looked at.
+
+use std::sync::Arc;
+
+use eclusa::{Origin, Registry, ToolCall};
+use serde_json::json;
+
+use super::{Asking, delegated, open_calls::digest, pre_images, session::Session};
+use crate::commands::tickets::ExecTicket;
+use crate::{HookEvent, MappedCall, ResultNote};
+
+pub(super) async fn record(session: &Session, event: &HookEvent) -> Result<ResultNote, String> {
+    if matches!(event.mapped_call(), MappedCall::OwnServer) {
+        return Ok(ResultNote::default());
+    }
+    let call = session.calls.take();
+    let outcome = match &call {
+        None => "unasked",
+        Some(call) if call.tool != event.tool || call.input != digest(&event.input) => "differs",
+        // It has a record of its own, and its output has been seen to.
+        Some(call) if call.ticket => return Ok(ResultNote::default()),
+        Some(_) => "ended",
+    };
+    // A command in the place of the one that was to run in our sandbox: somebody goes around us.
+    if outcome == "differs" && call.as_ref().is_some_and(|it| it.ticket) {
+        session.calls.close().map_err(|err| format!("the session cannot be closed: {err}"))?;
+    }
+    let undo = pre_images::adopt(session);
+    let text = event.result.as_ref().map(|it| it.text.clone()).unwrap_or_default();
+    let failed = event.result.as_ref().is_some_and(|it| it.failed);
+    let args = json!({
+        "tool": event.tool, "outcome": outcome, "failed": failed,
+        "of": call.as_ref().and_then(|it| it.number),
+        "undo": undo.as_ref().ok().filter(|it| !it.is_empty()), "not_undoable": undo.as_ref().err(),
+    });
+    let seen = pass(session, event.call.clone(), args, text.clone()).await?;
+    let context = match outcome {
+        "unasked" => Some("eclusa was not asked about this call before it ran".to_owned()),
+        "differs" => {
+            Some("this is not the call that eclusa allowed: its input was changed".to_owned())
+        }
+        _ => None,
+    };
+    Ok(ResultNote { replacement: seen.filter(|it| *it != text), context })
+}
+
+/// The session is over: what was allowed and never came back goes on record.
+pub(super) async fn end(session: &Session) -> Result<(), String> {
+    for call in session.calls.take_all() {
+        let args = json!({
+            "tool": call.tool, "outcome": "unreturned", "failed": false, "of": call.number,
+        });
+        if !call.ticket {
+            pass(session, None, args, String::new()).await?;
+        }
+    }
+    ExecTicket::sweep(&session.ctx.paths.agents());
+    Ok(())
+}
+
+/// Takes a result through the gate. What comes back is what the model may see of it; an error
+/// hides it.
+async fn pass(
+    session: &Session,
+    id: Option<String>,
+    args: serde_json::Value,
+    text: String,
+) -> Result<Option<String>, String> {
+    let registry = Arc::new(Registry::default());
+    registry.register(delegated::result(text)).map_err(|err| err.to_string())?;
+    let gate = session.gate(registry, Vec::new(), None, &Asking::default())?;
+    let id = id.unwrap_or_else(|| "agent-result".to_owned());
+    let reply = gate.pass(ToolCall::new(id, "agent_result", args).from(Origin::Hook)).await;
+    match reply.is_error() {
+        true => Err(reply.content().into_owned()),
+        false => Ok(Some(reply.text().to_owned())),
+    }
+}

@@ -1,0 +1,74 @@
+//! An answer that does not come is a denial, for every agent.
+
+use std::time::Duration;
+
+use tokio::sync::oneshot::channel;
+
+use super::{Limits, Progress, wait};
+use crate::{Agent, HookOutput};
+
+const MINUTE: Duration = Duration::from_secs(60);
+const NOW: Limits = Limits { verdict: Duration::ZERO, question: Duration::ZERO };
+
+fn is_denied(output: &HookOutput, why: &str) {
+    assert_eq!(output.code, 2, "{output:?}");
+    assert!(output.stderr.contains(why), "{output:?}");
+}
+
+#[test]
+fn no_verdict_in_time_and_a_crash_are_denials_for_every_agent() {
+    for agent in Agent::ALL {
+        let (_still_at_work, receive) = channel();
+        is_denied(&wait(agent, NOW, &Progress::default(), receive), "no verdict in time");
+        let (crashed, receive) = channel();
+        drop(crashed);
+        let limits = Limits { verdict: MINUTE, question: MINUTE };
+        is_denied(&wait(agent, limits, &Progress::default(), receive), "crashed");
+    }
+}
+
+#[test]
+fn a_question_has_more_time_and_an_end_too() {
+    let (send, receive) = channel();
+    let progress = Progress::default();
+    progress.asking.begin();
+    let limits = Limits { verdict: Duration::ZERO, question: MINUTE };
+    let answering = std::thread::spawn(move || send.send(HookOutput::default()));
+    assert_eq!(wait(Agent::Codex, limits, &progress, receive), HookOutput::default());
+    answering.join().unwrap().unwrap();
+    let (_nobody_answers, receive) = channel();
+    is_denied(&wait(Agent::Codex, NOW, &progress, receive), "no verdict in time");
+}
+
+/// Nobody can stop a call that has run: what can be done is to hide its output.
+#[test]
+fn an_event_after_a_call_that_is_not_answered_hides_the_output() {
+    let event = |agent: Agent, name: &str| {
+        let event = format!(
+            r#"{{"hook_event_name": "{name}", "event": "after", "session_id": "s", "session": "s",
+                "cwd": "/", "directory": "/", "root": "/", "tool_name": "x", "tool": "x",
+                "tool_input": {{}}, "args": {{}}, "tool_response": "secret", "output": "secret"}}"#
+        );
+        agent.read_event(event.as_bytes()).unwrap()
+    };
+    for (agent, name) in [
+        (Agent::ClaudeCode, "PostToolUse"),
+        (Agent::Codex, "PostToolUse"),
+        (Agent::Gemini, "AfterTool"),
+        (Agent::Opencode, "after"),
+    ] {
+        let progress = Progress::default();
+        progress.event.set(event(agent, name)).unwrap();
+        let (_still_at_work, receive) = channel();
+        let late = wait(agent, NOW, &progress, receive);
+        let (crashed, receive) = channel();
+        drop(crashed);
+        let limits = Limits { verdict: MINUTE, question: MINUTE };
+        for output in [late, wait(agent, limits, &progress, receive)] {
+            // An exit code would have the agent look at nothing else.
+            assert_eq!(output.code, 0, "{agent} {output:?}");
+            assert!(output.stdout.contains("output withheld"), "{agent} {output:?}");
+            assert!(!output.stdout.contains("deny") || agent == Agent::Gemini, "{output:?}");
+        }
+    }
+}

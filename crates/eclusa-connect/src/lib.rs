@@ -1,0 +1,47 @@
+//! Other people's agents: what their hooks send, what their tools are here, how they are
+//! answered, and what is written into their settings; and the commands that connect them.
+//!
+//! Outside of [`commands`] nothing reads a file, the environment or a clock: text in, text out.
+//!
+//! ```
+//! use eclusa_connect::{Agent, HookVerdict, MappedCall};
+//!
+//! let stdin = br#"{"session_id":"s","hook_event_name":"PreToolUse","cwd":"/p","tool_name":"Bash",
+//!                  "tool_input":{"command":"make test"},"tool_use_id":"t1"}"#;
+//! let event = Agent::ClaudeCode.read_event(stdin)?;
+//! let MappedCall::Ours(calls) = event.mapped_call() else { panic!("a shell command") };
+//! assert_eq!(calls[0].tool, "bash");
+//! let output = event.answer(&HookVerdict::Deny("no network here".to_owned()));
+//! assert!(output.stdout.contains("\"deny\""));
+//! # Ok::<(), eclusa_connect::UnreadableEvent>(())
+//! ```
+
+mod acp;
+mod agent;
+mod agents;
+mod answer;
+pub mod commands;
+mod entries;
+mod entry_error;
+mod event;
+mod fields;
+mod guard;
+mod install;
+mod limits;
+mod mapped;
+mod servers;
+mod switches;
+
+pub use acp::{
+    acp_call, acp_is_judged, acp_is_yes, acp_loosening_mode, acp_permission_answer, acp_question,
+    acp_wrap_servers,
+};
+pub use agent::{Agent, UnknownAgent};
+pub use answer::{HookOutput, HookVerdict, ResultNote};
+pub use entries::{EntryFile, InstallFacts, SettingsEntry, entries, shell_quoted};
+pub use entry_error::EntryError;
+pub use event::{HookEvent, HookEventKind, ToolResult, UnreadableEvent};
+pub use guard::{GUARD_TOOLS_PATH, GuardForm, GuardRow};
+pub use install::EntryState;
+pub use mapped::{AgentOwn, MappedCall, OurCall};
+pub use servers::{ListedServer, ServerPosition, server_name};
