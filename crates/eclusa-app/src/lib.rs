@@ -4,7 +4,7 @@
 //! what a person configures holds at all of them.
 
 use eclusa_spawn as spawn;
-use eclusa_term::{failure, screen, since, terminal, timestamp};
+use eclusa_term::{failure, language, screen, since, terminal, timestamp};
 
 pub mod address_variable;
 pub mod allowances;

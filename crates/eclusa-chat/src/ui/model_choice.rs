@@ -29,7 +29,7 @@ pub(super) async fn find(
                 .hint("add one with `eclusa models add`, or use `--model script:FILE`"),
             false => Failure::usage("no model chosen").hint(format!(
                 "choose one with --model; configured: {}",
-                crate::screen::sanitize(&names.join(", "))
+                crate::ui::screen::sanitize(&names.join(", "))
             )),
         }
     })?;
