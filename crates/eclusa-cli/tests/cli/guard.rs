@@ -158,7 +158,7 @@ fn what_cannot_be_guarded_is_not_started() {
     let world = world(address);
     for (agent, said) in [
         (&["claude"][..], "claude -p"),
-        (&["bash", "-c", "true"], "no agent that can be guarded"),
+        (&["bash", "-c", "true"], "cannot guard `bash`"),
         (&["codex", "exec", "go"], "OPENAI_API_KEY"),
     ] {
         let ran = guard(&world, address, &[], agent);

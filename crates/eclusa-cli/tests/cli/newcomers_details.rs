@@ -225,7 +225,7 @@ fn a5_trust_shows_what_it_opens_and_a_changed_file_is_called_changed() {
     world.write("workspace/eclusa.toml", allow);
     let trusted = world.eclusa(&["config", "trust"]);
     assert_eq!(trusted.code, 0, "{trusted:?}");
-    assert!(trusted.out.contains("may not say:\n  "), "{trusted:?}");
+    assert!(trusted.out.contains("may not contain:\n  "), "{trusted:?}");
     let said = "  1: [[rules]] decision = \"allow\" command = \"make deploy\"\n";
     assert!(trusted.out.contains(said), "{trusted:?}");
     assert_eq!(world.eclusa(&["config", "check"]).code, 0);

@@ -146,7 +146,7 @@ network_rule(host = "a.example", protocol = "https", decision = "forbidden")
     #   allow sh -c a b: its words need quotes, which rules do not have
 
     stderr:
-    note: 3 carried over, 2 not
+    note: 3 imported, 2 skipped
     exit 0
     "###);
     let config = "approval_policy = \"never\"\nsandbox_mode = \"read-only\"\n";
@@ -163,7 +163,7 @@ network_rule(host = "a.example", protocol = "https", decision = "forbidden")
     #   approval_policy never: what may run without a question is said by rules and `mode`
 
     stderr:
-    note: 1 carried over, 1 not
+    note: 1 imported, 1 skipped
     exit 0
     "###);
 }
@@ -222,7 +222,7 @@ priority = 300
     #   rule 4 (deny): `argsPattern` has no like here
 
     stderr:
-    note: 4 carried over, 1 not
+    note: 4 imported, 1 skipped
     exit 0
     "###);
     let settings =
@@ -245,7 +245,7 @@ priority = 300
     #   tools.core: a list of the only tools cannot be said by rules
 
     stderr:
-    note: 2 carried over, 1 not
+    note: 2 imported, 1 skipped
     exit 0
     "###);
 }
@@ -306,7 +306,7 @@ fn opencode_permissions_become_rules_and_the_rest_is_listed() {
     #   skill allow: no tool here is like it
 
     stderr:
-    note: 7 carried over, 2 not
+    note: 7 imported, 2 skipped
     exit 0
     "###);
 }
@@ -359,7 +359,7 @@ fn commands_are_carried_by_their_first_words_and_single_texts_as_they_stand() {
     reason = "imported: deny Bash(rm -rf:*)"
 
     stderr:
-    note: 4 carried over, 0 not
+    note: 4 imported, 0 skipped
     exit 0
     "###);
 }

@@ -93,7 +93,7 @@ fn s0_2_s0_23_s1_42_the_question_shows_everything_and_y_runs_it() {
     let (code, seen) = person.ends();
     assert_eq!(code, 0, "{seen}");
     for text in
-        ["tool: note", "class: file", "hello", "its changes are reviewed", "so that nobody forgets"]
+        ["tool: note", "class: file", "hello", "changes are reviewed", "so that nobody forgets"]
     {
         assert!(seen.contains(text), "`{text}` is not in {seen}");
     }

@@ -48,7 +48,7 @@ impl Seen {
         let says = |part: &str| text.contains(part);
         if says("waits for approval") || says("wait for approval") {
             Seen::Waits
-        } else if says("nobody can be asked") || says("nobody approved") {
+        } else if says("nobody is available") || says("nobody approved") {
             Seen::Asked(text.to_owned())
         } else {
             Seen::Denied(text.to_owned())
