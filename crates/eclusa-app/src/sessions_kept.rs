@@ -7,8 +7,12 @@ use eclusa_store::Store;
 /// of its own: what one of them read or changed says nothing of the next.
 pub const COMMAND_LINE: &str = "command-line";
 
+/// What the calls of `eclusa feed` are recorded under where nobody names a session: one answer of a
+/// model, which says nothing of the next.
+pub const UNNAMED_FEED: &str = "feed";
+
 /// The sessions of a program: those of agents and models in its store, where the next process of
-/// the same session finds them; that of the command line in memory.
+/// the same session finds them; those that nobody named in memory.
 pub struct KeptSessions {
     store: Store,
     here: MemorySessions,
@@ -22,7 +26,7 @@ impl KeptSessions {
 
     fn keeper(&self, session: &str) -> &dyn SessionState {
         match session {
-            COMMAND_LINE => &self.here,
+            COMMAND_LINE | UNNAMED_FEED => &self.here,
             _ => &self.store,
         }
     }

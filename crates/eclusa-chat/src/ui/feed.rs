@@ -7,6 +7,7 @@ use eclusa::{
     Incoming, Reply, Run,
     parse::{anthropic, fenced, gemini, openai_chat, openai_responses},
 };
+use eclusa_app::sessions_kept::UNNAMED_FEED;
 use serde_json::{Value, json};
 
 use crate::ui::{
@@ -42,8 +43,8 @@ pub struct FeedArgs {
     /// The shape of the answer, and of the results
     #[arg(long, value_enum, default_value_t)]
     pub shape: WireShape,
-    /// The session that the calls belong to, for the log and for undo
-    #[arg(long, value_name = "NAME", default_value = "feed")]
+    /// The session that the calls belong to, for the log, undo, budgets and what came from outside
+    #[arg(long, value_name = "NAME", default_value = UNNAMED_FEED)]
     pub session: String,
     /// Which turn of the session it is: what one turn changed can be undone together
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]

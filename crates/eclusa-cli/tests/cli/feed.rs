@@ -28,6 +28,24 @@ fn s1_36_fenced_calls_pass_and_their_results_come_back_as_blocks() {
     );
 }
 
+/// One answer of a model says nothing of the next, unless both are named as one session.
+#[test]
+fn a_budget_lasts_from_one_answer_to_the_next_where_the_session_is_named() {
+    let config = "[effects.budget]\nfiles = 1\n[[rules]]\ndecision = \"allow\"\ntool = \"write\"\n";
+    let fed = |options: &[&str]| {
+        let world = World::with(config);
+        ["a.txt", "b.txt"].map(|path| {
+            let call = json!({"name": "write", "args": {"path": path, "content": "x"}});
+            let answer = format!("```tool\n{call}\n```\n");
+            world.piped(&[&["feed"], options].concat(), &answer).code
+        })
+    };
+    assert_eq!(fed(&[]), [0, 0]);
+    let [first, second] = fed(&["--session", "one"]);
+    assert_eq!(first, 0);
+    assert_ne!(second, 0, "the budget is spent");
+}
+
 /// C17: one reply, and each model's shape of it.
 #[test]
 fn every_shape_goes_in_whole_and_comes_back_under_its_id() {
