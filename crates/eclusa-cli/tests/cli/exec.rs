@@ -1,6 +1,5 @@
 //! Shell commands through the real binary: `eclusa run bash` and `eclusa exec`.
 
-use std::os::unix::fs::MetadataExt as _;
 
 use expectrl::{ControlCode, Expect};
 
@@ -52,10 +51,9 @@ fn a_configuration_and_a_state_may_be_named_from_here() {
         let reply = ran.json();
         // It was staged, and committed, and did not find the log.
         assert_eq!(reply["code"], "tool_failed", "{config}: {ran:?}");
-        // An ordinary user may not even look into the directory that lies over it.
-        let is_root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
-        let hidden = if is_root { "No such file" } else { "Permission denied" };
-        assert!(reply["output"].as_str().unwrap().contains(hidden), "{ran:?}");
+        // Whoever may not look into the directory that lies over it is told so instead.
+        let said = reply["output"].as_str().unwrap();
+        assert!(["No such file", "Permission denied"].iter().any(|it| said.contains(it)), "{ran:?}");
         assert_eq!(world.read("workspace/a").lines().count(), at + 1, "{ran:?}");
     }
     assert!(world.path("elsewhere").is_dir());
