@@ -1,6 +1,5 @@
 //! Shell commands through the real binary: `eclusa run bash` and `eclusa exec`.
 
-
 use expectrl::{ControlCode, Expect};
 
 use crate::{
@@ -53,7 +52,10 @@ fn a_configuration_and_a_state_may_be_named_from_here() {
         assert_eq!(reply["code"], "tool_failed", "{config}: {ran:?}");
         // Whoever may not look into the directory that lies over it is told so instead.
         let said = reply["output"].as_str().unwrap();
-        assert!(["No such file", "Permission denied"].iter().any(|it| said.contains(it)), "{ran:?}");
+        assert!(
+            ["No such file", "Permission denied"].iter().any(|it| said.contains(it)),
+            "{ran:?}"
+        );
         assert_eq!(world.read("workspace/a").lines().count(), at + 1, "{ran:?}");
     }
     assert!(world.path("elsewhere").is_dir());
