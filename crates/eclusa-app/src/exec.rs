@@ -38,8 +38,20 @@ use exit_status::{BashWithStatus, CommandStatus, StatusSlot};
 use stream::Stream;
 use typed_approval::{ChangeChoice, ShownChanges, TerminalPerson, TypedApproval};
 
-/// One command.
+/// Run a command in a sandbox, review its changes, then apply or discard them
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eclusa exec -- make test                      a program and its arguments, each as typed
+  eclusa exec -- 'make && ./run | tail'         one word alone is shell text, as with `sh -c`
+  eclusa exec --discard -- ./configure          preview: show what it would change
+  eclusa exec --apply -- cargo fmt              apply without asking, if the rules allow it
+  eclusa exec --allow-net packages.example -- cargo fetch
+
+It runs in a sandbox: no network unless allowed, nothing outside the workspace is written. Its \
+changes are shown, and applied all together or not at all. Its output and errors come on standard \
+output, in order. Ends with the exit code of the command (128 and more: a signal), with 3 where the \
+rules refuse it or its changes, and with 130 when it was interrupted.")]
 pub struct ExecArgs {
     /// Apply its changes without asking, if the rules allow it
     #[arg(long, alias = "commit", conflicts_with = "discard")]

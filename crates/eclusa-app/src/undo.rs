@@ -26,8 +26,20 @@ pub mod tool;
 pub use select::unknown;
 use select::{Selected, Selection};
 
-/// Which calls to take back.
+/// Undo what calls changed in the workspace
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eclusa undo                                   the latest change
+  eclusa undo 7                                 what call 7 changed, keeping what came later
+  eclusa undo 7 9                               both, or neither
+  eclusa undo --turn                            all of the last turn
+  eclusa undo --since 10m                       all of the last ten minutes (or a call, or a time)
+  eclusa undo --dry-run --since 7               what that would be
+
+All of it is undone or nothing. A call in the middle can be undone while nothing later touches the \
+same files; otherwise the calls or edits that stand in the way are named (exit code 1). The undo is \
+a call of its own in the log, and `eclusa redo` takes it back.")]
 pub struct UndoArgs {
     /// Numbers of the calls, as `eclusa changes` lists them
     #[arg(value_name = "CALL", value_parser = call_number, conflicts_with_all = ["last", "turn", "since"])]
@@ -43,8 +55,12 @@ pub struct UndoArgs {
     pub since: Option<Since>,
 }
 
-/// Which undo to take back.
+/// Redo what was undone
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eclusa redo                                   the latest undo
+  eclusa redo 7                                 the undo of call 7, or the undo that is call 7")]
 pub struct RedoArgs {
     /// The number of the undo, or of a call that it undid [default: the latest undo]
     #[arg(value_parser = call_number)]

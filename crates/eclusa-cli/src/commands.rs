@@ -24,105 +24,141 @@ mod servers;
 mod tools;
 mod up;
 
+use clap::Subcommand;
 use eclusa_chat::ui::{
-    ask,
+    ask::{self, AskArgs},
     chat::{self, ChatArgs},
-    feed,
-    models::{self, ModelsCommand},
-    sessions::{self, SessionsCommand, SessionsSubcommand},
+    feed::{self, FeedArgs},
+    models::{self, ModelsArgs},
+    sessions::{self, SessionsArgs, SessionsCommand, SessionsSubcommand},
 };
-use eclusa_connect::commands::agents;
+use eclusa_connect::commands::agents::{self, AgentsCommand};
 
 use crate::{
-    args::{Args, ChangesCommand, Command, ConversationCommand, ExecArgs, Global},
     context::AppContext,
-    exec,
+    exec::{self, ExecArgs},
     failure::{Exit, Failure},
+    global::Global,
     paths::Paths,
-    screen, undo,
+    screen,
+    undo::{self, RedoArgs, UndoArgs},
 };
 
-/// Does what the command line says.
-pub(crate) async fn run(args: Args) -> Result<Exit, Failure> {
-    let Args { global, command } = args;
+/// The commands. Their help is the documentation of their arguments.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Run(run::RunArgs),
+    Exec(ExecArgs),
+    #[command(flatten)]
+    Agents(AgentsCommand),
+    Doctor(doctor::DoctorArgs),
+    Check(check::CheckArgs),
+    Tools(tools::ToolsArgs),
+    Feed(FeedArgs),
+    Ask(AskArgs),
+    Chat(ChatArgs),
+    Models(ModelsArgs),
+    /// List the personas: how a model is asked to behave, and what it is kept to
+    Personas,
+    Sessions(SessionsArgs),
+    Undo(UndoArgs),
+    Redo(RedoArgs),
+    Changes(changes::ChangesArgs),
+    Log(log::LogArgs),
+    Config(config::ConfigArgs),
+    Policy(policy::PolicyArgs),
+    Approvals(approvals::ApprovalsArgs),
+    People(people::PeopleArgs),
+    Allow(allow::AllowArgs),
+    Resume(resume::ResumeArgs),
+    Output(output::OutputArgs),
+    Mcp(mcp::McpArgs),
+    Up(up::UpArgs),
+    Servers(servers::ServersArgs),
+    Init(init::InitArgs),
+    /// See it at work, in a scratch workspace
+    Demo,
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
+    /// Print words for completion scripts
+    #[command(hide = true)]
+    CompleteWords {
+        /// What to print
+        kind: completions::WordKind,
+    },
+}
+
+/// Does what the command line says; `program` is all of it, for manual pages and completions.
+pub(crate) async fn run(
+    global: Global,
+    command: Command,
+    program: fn() -> clap::Command,
+) -> Result<Exit, Failure> {
     let open = |global: &Global| AppContext::open(global);
     let paths = |global: &Global| Paths::find(global);
-    let open_anyway = |global: &Global| {
-        let (ctx, broken) = AppContext::open_anyway(global)?;
-        if let Some(why) = broken {
-            screen::error(&why.lines());
-            screen::note("using the default rules for this command");
-        }
-        Ok::<_, Failure>(ctx)
-    };
     match command {
-        Command::Run(call) => run::run(&open(&global)?, call, global.json).await,
+        Command::Run(args) => run::run(&open(&global)?, args, global.json).await,
         Command::Exec(ExecArgs { ticket: Some(ticket), command, .. }) => {
             exec::ticket::run(&global, &ticket, &command).await
         }
-        Command::Exec(command) => exec::run(&open(&global)?, command, global.json).await,
+        Command::Exec(args) => exec::run(&open(&global)?, args, global.json).await,
         Command::Agents(command) => agents::run(&global, command).await,
-        Command::Doctor => doctor::run(&global).await,
-        Command::Check(call) => check::run(&open(&global)?, call, global.json).await,
-        Command::Tools { shape: Some(shape), servers, .. } => {
-            tools::declare(&open(&global)?, shape, servers).await
-        }
-        Command::Tools { what, servers, .. } => {
-            tools::run(&open(&global)?, what, servers, global.json).await
-        }
-        Command::Conversation(what) => conversation(&global, what).await,
-        Command::Undo(calls) => undo::run(&open_anyway(&global)?, calls, global.json).await,
-        Command::Redo(call) => undo::redo(&open(&global)?, call, global.json).await,
-        Command::Changes { list, what } => {
+        Command::Doctor(_) => doctor::run(&global).await,
+        Command::Check(args) => check::run(&open(&global)?, args, global.json).await,
+        Command::Tools(args) => tools::run(&open(&global)?, args, global.json).await,
+        Command::Feed(args) => feed::run(&open(&global)?, args, global.json).await,
+        Command::Ask(args) => ask::run(&open(&global)?, args, global.json).await,
+        Command::Chat(args) => chat::run(&global, args).await,
+        Command::Models(args) => models::run(&open(&global)?, args, global.json).await,
+        Command::Personas => models::personas(&open(&global)?, global.json),
+        Command::Sessions(args) => sessions(&global, args).await,
+        Command::Undo(args) => undo::run(&open_anyway(&global)?, args, global.json).await,
+        Command::Redo(args) => undo::redo(&open(&global)?, args, global.json).await,
+        Command::Changes(args) => {
             // What was discarded is applied by the rules in force, or not at all.
-            let ctx = match what {
-                Some(ChangesCommand::Apply { .. }) => open(&global)?,
-                _ => open_anyway(&global)?,
-            };
-            changes::run(&ctx, list, what, global.json).await
+            let ctx = if args.applies() { open(&global)? } else { open_anyway(&global)? };
+            changes::run(&ctx, args, global.json).await
         }
-        Command::Log { list, what } => log::run(&paths(&global)?, list, what, global.json).await,
-        Command::Config { what } => config::run(&global, what),
-        Command::Policy { what } => policy::run(&global, what),
-        Command::Approvals { what } => approvals::run(&global, what).await,
-        Command::People { what } => people::run(&global, what),
+        Command::Log(args) => log::run(&paths(&global)?, args, global.json).await,
+        Command::Config(args) => config::run(&global, args),
+        Command::Policy(args) => policy::run(&global, args),
+        Command::Approvals(args) => approvals::run(&global, args).await,
+        Command::People(args) => people::run(&global, args),
         Command::Allow(args) => allow::run(&open(&global)?, args, global.json).await,
         Command::Resume(args) => resume::run(&open(&global)?, args, global.json).await,
-        Command::Output { reference, range } => {
-            output::run(&paths(&global)?, &reference, range).await
-        }
+        Command::Output(args) => output::run(&paths(&global)?, args).await,
         Command::Mcp(args) => mcp::run(global, args).await,
         Command::Up(args) => up::run(global, args).await,
-        Command::Servers { what } => servers::run(&global, what).await,
+        Command::Servers(args) => servers::run(&global, args).await,
         Command::Demo => demo::run(&global).await,
-        Command::Completions { shell } => completions::run(shell),
-        Command::Man(args) => man::run(&args),
+        Command::Completions(args) => completions::run(&args, program()),
+        Command::Man(args) => man::run(&args, program()),
         Command::CompleteWords { kind } => completions::words(&global, kind),
         Command::Init(args) => init::run(&global, &args),
     }
 }
 
-/// The commands about models and conversations with them.
-async fn conversation(global: &Global, what: ConversationCommand) -> Result<Exit, Failure> {
-    let ctx = AppContext::open(global)?;
-    match what {
-        ConversationCommand::Feed(args) => feed::run(&ctx, args, global.json).await,
-        ConversationCommand::Chat(args) => chat::run(global, args).await,
-        ConversationCommand::Models { what } => {
-            models::run(&ctx, what.unwrap_or(ModelsCommand::List), global.json).await
+/// A session that is resumed goes on in a chat.
+async fn sessions(global: &Global, args: SessionsArgs) -> Result<Exit, Failure> {
+    let list = SessionsSubcommand::Kept(SessionsCommand::List { all: false });
+    match args.what.unwrap_or(list) {
+        SessionsSubcommand::Resume { id, model, plain } => {
+            let (last, resume) = (id.is_none(), id);
+            let args = ChatArgs { model, resume, last, plain, ..ChatArgs::default() };
+            chat::run(global, args).await
         }
-        ConversationCommand::Ask(args) => ask::run(&ctx, args, global.json).await,
-        ConversationCommand::Personas => models::personas(&ctx, global.json),
-        ConversationCommand::Sessions { what } => {
-            let list = SessionsSubcommand::Kept(SessionsCommand::List { all: false });
-            match what.unwrap_or(list) {
-                SessionsSubcommand::Resume { id, model, plain } => {
-                    let (last, resume) = (id.is_none(), id);
-                    let args = ChatArgs { model, resume, last, plain, ..ChatArgs::default() };
-                    chat::run(global, args).await
-                }
-                SessionsSubcommand::Kept(what) => sessions::run(&ctx, what, global.json).await,
-            }
+        SessionsSubcommand::Kept(what) => {
+            sessions::run(&AppContext::open(global)?, what, global.json).await
         }
     }
+}
+
+/// Opens the workspace, under the default rules where its configuration cannot be used.
+fn open_anyway(global: &Global) -> Result<AppContext, Failure> {
+    let (ctx, broken) = AppContext::open_anyway(global)?;
+    if let Some(why) = broken {
+        screen::error(&why.lines());
+        screen::note("using the default rules for this command");
+    }
+    Ok(ctx)
 }

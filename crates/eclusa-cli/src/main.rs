@@ -6,21 +6,25 @@
 
 use std::{ffi::OsString, io::Write as _, process::ExitCode};
 
+use clap::CommandFactory as _;
+
 mod args;
 mod commands;
 mod toml_json;
 
 use eclusa_app::{
-    address_variable, allowances, config_layers, context, discard_policy, exec, gates, log_call,
-    notifications, paths, person, queues, read_text, remember, reply, servers, signals, surface,
-    telemetry, trust, undo, undo_retention, up_token,
+    address_variable, allowances, config_layers, context, discard_policy, exec, gates, global,
+    log_call, notifications, paths, person, queues, read_text, remember, reply, servers, signals,
+    surface, telemetry, trust, undo, undo_retention, up_token,
 };
-use eclusa_connect::commands::hook;
+use eclusa_connect::commands::{agents::AgentsCommand, hook};
 use eclusa_spawn as spawn;
 use eclusa_term::{failure, language, screen, since, terminal, timestamp};
 
-use args::{AgentsCommand, Args, Command, Global};
+use args::Args;
+use commands::Command;
 use failure::{Exit, Failure};
+use global::Global;
 
 fn main() -> ExitCode {
     // Agents start this for each of their calls: nothing is read that is not needed.
@@ -75,7 +79,7 @@ fn run(args: Args) -> Result<Exit, Failure> {
         runtime.worker_threads(1);
     }
     let runtime = runtime.enable_all().build()?;
-    let ended = runtime.block_on(commands::run(args));
+    let ended = runtime.block_on(commands::run(args.global, args.command, Args::command));
     telemetry.finish();
     // A prompt or an editor that nobody waits for any more does not hold us up.
     runtime.shutdown_background();

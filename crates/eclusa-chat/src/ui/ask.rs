@@ -31,7 +31,7 @@ pub(super) mod report;
 use answers::{AskedQuestion, StdinApprover};
 
 /// Examples, for its help.
-pub const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   eclusa ask 'fix the failing test'
   git diff | eclusa ask 'review this'           what is piped in counts as text from outside
@@ -51,8 +51,9 @@ const MAX_ATTACHMENT: u64 = 1 << 20;
 /// One turn takes no longer, unless the configuration says otherwise.
 const DEFAULT_TIME: Duration = Duration::from_secs(30 * 60);
 
-/// One job for a model.
+/// Ask a model to do one job, and print its answer
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct AskArgs {
     /// What to do; what is piped in comes with it, as text from outside
     #[arg(value_name = "WORDS")]

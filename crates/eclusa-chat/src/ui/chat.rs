@@ -22,7 +22,7 @@ mod slash;
 use open_chat::{ChatChoice, OpenChat};
 
 /// Examples, for its help.
-pub const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   eclusa chat                                   with the model of the configuration
   eclusa chat --model script:FILE               without a network
@@ -34,8 +34,9 @@ next request, Tab for after the turn, and Up takes them back. Esc interrupts. Qu
 calls need them. Ctrl+G opens the input in your editor, Ctrl+T the transcript, Ctrl+O the last output. \
 /help lists the commands; Ctrl+C twice leaves, and the session is kept.";
 
-/// A conversation with a model.
+/// Talk with a model; its calls pass the gate
 #[derive(Debug, Default, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct ChatArgs {
     /// The first words
     #[arg(value_name = "WORDS")]

@@ -24,7 +24,7 @@ use crate::ui::{
 };
 
 /// Examples, for its help.
-pub const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   fetch-answer | eclusa feed                    `tool` blocks in text, `tool_result` blocks back
   eclusa feed --shape anthropic < message.json  a whole response, or the events of a stream
@@ -37,8 +37,9 @@ what was asked, 1 one failed, 3 one was refused, 130 a person ended the turn.";
 /// The longest answer that is read, in bytes.
 const MAX_ANSWER: u64 = 64 << 20;
 
-/// How a model's answer is read.
+/// Pass the calls in a model's answer, from stdin, and print the results for the model
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct FeedArgs {
     /// The shape of the answer, and of the results
     #[arg(long, value_enum, default_value_t)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use eclusa_config::KeySource;
 use eclusa_models::model::{Delta, ModelRequest, ViewMessage};
 use serde_json::json;
@@ -17,9 +17,16 @@ use crate::ui::{
 
 pub mod add;
 
+/// List the models and personas of the configuration, and try one
+#[derive(Debug, Args)]
+pub struct ModelsArgs {
+    #[command(subcommand)]
+    what: Option<ModelsCommand>,
+}
+
 /// What to do with models.
 #[derive(Debug, Subcommand)]
-pub enum ModelsCommand {
+enum ModelsCommand {
     /// List them (default)
     List,
     /// Ask a model for one word
@@ -33,15 +40,16 @@ pub enum ModelsCommand {
 }
 
 /// Lists, tries or adds models.
-pub async fn run(ctx: &AppContext, what: ModelsCommand, json: bool) -> Result<Exit, Failure> {
-    match what {
+pub async fn run(ctx: &AppContext, args: ModelsArgs, json: bool) -> Result<Exit, Failure> {
+    match args.what.unwrap_or(ModelsCommand::List) {
         ModelsCommand::List => list(ctx, json),
         ModelsCommand::Test { name } => test(ctx, &name).await,
         ModelsCommand::Add(args) => add::run(ctx, args).await,
     }
 }
 
-fn list(ctx: &AppContext, json: bool) -> Result<Exit, Failure> {
+/// Lists the models of the configuration.
+pub fn list(ctx: &AppContext, json: bool) -> Result<Exit, Failure> {
     let mut screen = Screen::stdout();
     let mut rows = vec![["MODEL", "WIRE", "NAME THERE", "KEY"].map(str::to_owned).to_vec()];
     for it in &ctx.config.models {

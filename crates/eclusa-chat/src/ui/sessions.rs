@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Subcommand, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use eclusa_models::money;
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ const LISTED: usize = 20;
 const MAX_HITS: usize = 50;
 
 /// Examples, for its help.
-pub const EXAMPLES: &str = "\
+const EXAMPLES: &str = "\
 Examples:
   eclusa sessions                               the latest of this workspace
   eclusa sessions resume                        go on with the latest
@@ -45,6 +45,15 @@ Examples:
   eclusa sessions import codex FILE             what was said to another agent, as text from outside
 
 Sessions are kept in the store of the workspace. Each is open in one process at a time.";
+
+/// List, show, search, resume, copy and hand over sessions with models
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct SessionsArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub what: Option<SessionsSubcommand>,
+}
 
 /// What to do with sessions, in a chat or outside.
 #[derive(Debug, Subcommand)]

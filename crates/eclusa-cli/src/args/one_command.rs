@@ -3,8 +3,10 @@
 use std::ffi::OsString;
 
 use clap::{Args as Group, Parser};
+use eclusa_app::global::Global;
 
-use super::{Args, Command, Global};
+use super::Args;
+use crate::commands::Command;
 
 /// The command line of one command alone. Making the options of all the others is most of what
 /// reading it costs.

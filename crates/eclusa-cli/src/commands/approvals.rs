@@ -1,6 +1,6 @@
 //! `eclusa approvals`: pending approvals of all workspaces, and their answers.
 
-use std::{collections::BTreeSet, io, time::Duration};
+use std::{collections::BTreeSet, io, path::PathBuf, time::Duration};
 
 use eclusa::{
     Answer,
@@ -19,8 +19,8 @@ mod signer;
 
 use super::call_args;
 use crate::{
-    args::{ApprovalsCommand, Global},
     failure::{Exit, Failure},
+    global::Global,
     paths::Paths,
     person,
     queues::{self, WorkspaceQueue},
@@ -28,10 +28,97 @@ use crate::{
     signals::asked_to_end,
     timestamp::Timestamp,
 };
+use serve::ServeArgs;
 pub(super) use signer::Signer;
 
-pub(super) async fn run(global: &Global, what: Option<ApprovalsCommand>) -> Result<Exit, Failure> {
-    let what = match what {
+/// List and answer pending approvals of all your workspaces
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  eclusa approvals                              what waits, in all your workspaces
+  eclusa approvals show 12                      one of them, in full
+  eclusa approvals yes 12                       approve it, this once
+  eclusa approvals yes web:12 --like            and every other one that is identical
+  eclusa approvals no 12 'not on a Friday'      refuse it, and tell the model why
+  eclusa approvals edit 12 command='make test'  run this instead, if the rules allow it
+  eclusa approvals revoke 12                    take a yes back that was not used yet
+  eclusa approvals serve                        the same, and the log, in a browser
+
+A number means an approval of this workspace; `NAME:NUMBER`, as the list shows it, one of another. \
+Calls wait here with on_no_approver = \"queue\", or with `eclusa run --park`. A yes is kept for five \
+minutes; who asks the same again within that time gets it, once.")]
+pub(crate) struct ApprovalsArgs {
+    #[command(subcommand)]
+    what: Option<ApprovalsCommand>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum ApprovalsCommand {
+    /// Pending approvals, oldest first (default)
+    List {
+        /// How many of each workspace
+        #[arg(short = 'n', long, default_value_t = 20)]
+        count: usize,
+        /// Only those with a higher number
+        #[arg(long, default_value_t = 0, value_name = "NUMBER")]
+        after: u64,
+    },
+    /// Print pending approvals as they come in, until interrupted
+    Watch,
+    /// One approval in full, however it stands
+    Show {
+        /// Which one, as `list` shows it
+        approval: String,
+    },
+    /// Approve a call, this once
+    Yes {
+        /// Which one, as `list` shows it
+        approval: String,
+        /// Approve every pending one that is identical, too
+        #[arg(long)]
+        like: bool,
+        /// Do not ask again in this session for what `show` says
+        #[arg(long)]
+        session: bool,
+        /// Sign with the key in this file, which `eclusa people add --new-key` made
+        #[arg(long, value_name = "FILE")]
+        key: Option<PathBuf>,
+    },
+    /// Refuse a call
+    No {
+        /// Which one, as `list` shows it
+        approval: String,
+        /// What to tell the model
+        #[arg(default_value = "")]
+        reason: String,
+        /// Refuse every pending one that is identical, too
+        #[arg(long)]
+        like: bool,
+    },
+    /// Run the tool with other arguments instead; they are checked like any others
+    Edit {
+        /// Which one, as `list` shows it
+        approval: String,
+        /// The new arguments: `key=text` and `key:=json` words, or one JSON object
+        #[arg(value_name = "ARGS", required = true)]
+        args: Vec<String>,
+    },
+    /// Refuse a call and end the agent's turn
+    Abort {
+        /// Which one, as `list` shows it
+        approval: String,
+    },
+    /// Take back a yes that was not used yet
+    Revoke {
+        /// Which one, as `list` shows it
+        approval: String,
+    },
+    /// Serve the page where approvals are answered; prints a link that works once
+    Serve(ServeArgs),
+}
+
+pub(super) async fn run(global: &Global, args: ApprovalsArgs) -> Result<Exit, Failure> {
+    let what = match args.what {
         Some(ApprovalsCommand::Serve(args)) => return serve::run(global, args).await,
         what => what,
     };

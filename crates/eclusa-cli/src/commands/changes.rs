@@ -16,27 +16,86 @@ mod folded;
 use folded::FoldedLines;
 
 use crate::{
-    args::{ChangesCommand, ChangesList},
     context::AppContext,
     failure::{Exit, Failure},
     log_call,
     screen::{Screen, Style, diff_lines, sanitize},
     timestamp::Timestamp,
-    undo::unknown,
+    undo::{call_number, unknown},
     undo_retention,
 };
+
+/// Show what calls changed in the workspace
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  eclusa changes                                the last calls that changed something
+  eclusa changes show 7                         what call 7 did, for people
+  eclusa changes diff 7                         the same as a patch
+  eclusa changes --discarded                    what discarded calls would have changed
+  eclusa changes apply 7                        apply discarded changes after all
+  eclusa changes compact                        shrink the undo history now")]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct ChangesArgs {
+    #[command(flatten)]
+    list: ChangesList,
+    #[command(subcommand)]
+    what: Option<ChangesCommand>,
+}
+
+impl ChangesArgs {
+    /// True when discarded changes are to be applied.
+    pub(super) fn applies(&self) -> bool {
+        matches!(self.what, Some(ChangesCommand::Apply { .. }))
+    }
+}
+
+// Which changes to list.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ChangesList {
+    /// How many
+    #[arg(short = 'n', long, default_value_t = 20)]
+    pub(crate) count: usize,
+    /// List calls whose changes were discarded, and what they would have changed
+    #[arg(long)]
+    pub(crate) discarded: bool,
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum ChangesCommand {
+    /// The last calls that changed something, newest last
+    List(ChangesList),
+    /// What one call did, for people
+    Show {
+        /// Its number [default: the latest]
+        #[arg(value_parser = call_number)]
+        call: Option<u64>,
+        /// Show every file, also what git did and what it ignores
+        #[arg(long)]
+        all: bool,
+    },
+    /// What one call did, as a patch that `git apply` takes
+    Diff {
+        /// Its number [default: the latest]
+        #[arg(value_parser = call_number)]
+        call: Option<u64>,
+    },
+    /// Apply changes that were discarded, after all; they are kept for a day
+    Apply {
+        /// The number of the call, as `eclusa changes --discarded` lists it
+        #[arg(value_parser = call_number)]
+        call: u64,
+    },
+    /// Shrink the undo history now
+    Compact,
+}
 
 /// How many paths of a call are named in a list.
 const MAX_PATHS: usize = 3;
 
-pub(super) async fn run(
-    ctx: &AppContext,
-    list: ChangesList,
-    what: Option<ChangesCommand>,
-    json: bool,
-) -> Result<Exit, Failure> {
+pub(super) async fn run(ctx: &AppContext, args: ChangesArgs, json: bool) -> Result<Exit, Failure> {
     let mut screen = Screen::stdout();
-    let what = what.unwrap_or(ChangesCommand::List(list));
+    let what = args.what.unwrap_or(ChangesCommand::List(args.list));
     if let ChangesCommand::List(ChangesList { discarded: true, count }) = what {
         discarded::list(&ctx.paths.log()?, &ctx.workspace()?, count, json, &mut screen)?;
         screen.flush()?;

@@ -8,7 +8,6 @@ use serde_json::{Value, value::RawValue};
 
 use super::call_args;
 use crate::{
-    args::CheckArgs,
     context::AppContext,
     failure::{Exit, Failure},
     screen::{Screen, Style, sanitize},
@@ -17,6 +16,33 @@ use crate::{
 
 mod render;
 mod rule_hint;
+
+/// Explain what the rules decide about a call
+///
+/// Runs nothing, records nothing, asks nobody; reviewers are not consulted.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  eclusa check bash command='npm install'
+  eclusa --mode yolo check read path=.env
+  eclusa check --jsonl < calls.jsonl            one {\"id\", \"tool\", \"args\"} a line
+
+With --jsonl, writes one {\"id\", \"decision\", \"class\", \"because\"} a line, in order. A line that \
+cannot be read is denied in its place. Exit code 3 when a single call would be denied.")]
+pub(crate) struct CheckArgs {
+    /// Name or alias of the tool
+    #[arg(required_unless_present = "jsonl")]
+    pub(crate) tool: Option<String>,
+    /// Arguments: `key=text` and `key:=json` words, or one JSON object; `-` reads it from stdin
+    #[arg(value_name = "ARGS")]
+    pub(crate) args: Vec<String>,
+    /// Read calls from stdin, one JSON object a line
+    #[arg(long, conflicts_with = "tool")]
+    pub(crate) jsonl: bool,
+    /// Start the servers behind the gate first; for a single call that is done where it is needed
+    #[arg(long)]
+    pub(crate) servers: bool,
+}
 
 /// The longest line that is read.
 const MAX_LINE: u64 = 16 * 1024 * 1024;

@@ -3,25 +3,42 @@
 
 use std::io::Write;
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 use eclusa::audit::calls::last_calls;
 
 use crate::{
-    args::{Args, Global, WordKind},
     context::AppContext,
     failure::{Exit, Failure},
+    global::Global,
     paths::Paths,
     screen::{Screen, sanitize},
 };
 
+/// Print a completion script for a shell
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    shell: Shell,
+}
+
+/// What completion scripts ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum WordKind {
+    /// Names of tools
+    Tools,
+    /// Numbers of calls
+    Calls,
+    /// Ids of rules
+    Rules,
+}
+
 /// How many calls are offered.
 const MAX_CALLS: usize = 50;
 
-pub(super) fn run(shell: Shell) -> Result<Exit, Failure> {
+pub(super) fn run(args: &CompletionsArgs, mut program: clap::Command) -> Result<Exit, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Args::command(), "eclusa", &mut script);
-    script.extend_from_slice(match shell {
+    clap_complete::generate(args.shell, &mut program, "eclusa", &mut script);
+    script.extend_from_slice(match args.shell {
         Shell::Bash => include_bytes!("completions/eclusa.bash"),
         Shell::Zsh => include_bytes!("completions/eclusa.zsh"),
         Shell::Fish => include_bytes!("completions/eclusa.fish"),

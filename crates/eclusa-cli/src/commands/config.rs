@@ -7,18 +7,39 @@ use eclusa_config::{Config, Layer, Trust};
 use serde_json::json;
 
 use crate::{
-    args::{ConfigCommand, Global},
     config_layers,
     context::AppContext,
     failure::{Exit, Failure},
+    global::Global,
     paths::Paths,
     screen::{Screen, note, sanitize},
     toml_json, trust,
 };
 
-pub(super) fn run(global: &Global, what: Option<ConfigCommand>) -> Result<Exit, Failure> {
+/// Show and check the configuration
+#[derive(Debug, clap::Args)]
+pub(crate) struct ConfigArgs {
+    #[command(subcommand)]
+    what: Option<ConfigCommand>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print every setting, its value and where it comes from
+    Show,
+    /// Check the configuration files
+    Check,
+    /// Print the JSON schema of eclusa.toml
+    Schema,
+    /// Trust the workspace's eclusa.toml until it changes
+    Trust,
+    /// Stop trusting it: it may only add restrictions
+    Untrust,
+}
+
+pub(super) fn run(global: &Global, args: ConfigArgs) -> Result<Exit, Failure> {
     let mut screen = Screen::stdout();
-    match what.unwrap_or(ConfigCommand::Show) {
+    match args.what.unwrap_or(ConfigCommand::Show) {
         ConfigCommand::Schema => screen.line(&format!("{:#}", Config::schema()))?,
         ConfigCommand::Show => {
             let (ctx, broken) = AppContext::open_anyway(global)?;

@@ -25,10 +25,10 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::{call_record, log};
 use crate::{
-    args::Global,
     context::AppContext,
     failure::{Exit, Failure},
     gates::GateParts,
+    global::Global,
     paths::Paths,
     screen::{Screen, Style, sanitize},
     signals::cancel_on_signal,

@@ -12,13 +12,18 @@ use serde_json::{Value, json};
 
 use super::policy::lint::{self, Finding};
 use crate::{
-    args::Global,
     config_layers,
     context::AppContext,
     failure::{Exit, Failure},
+    global::Global,
     paths::Paths,
     screen::{Screen, Style, sanitize},
 };
+
+/// Check how well this machine can sandbox commands
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Exit codes: 0 the sandbox is complete, 1 something is missing.")]
+pub(crate) struct DoctorArgs;
 
 /// Runs in a sandbox: what it prints proves that one can be made, and says what is in it.
 const LOOK: &str = "echo \"bash ${BASH_VERSION}\"; git --version 2>&1 | head -n 1";

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use super::policy::rule_toml::RuleToml;
 use crate::{
-    args::InitArgs,
     context::AppContext,
     failure::{Exit, Failure},
     paths::{FILE, Paths},
@@ -15,6 +14,17 @@ use crate::{
     screen::{Screen, Style, sanitize},
     trust,
 };
+
+/// Write an eclusa.toml for this project
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Looks for cargo, npm, python, go and make, allows the test, lint and format commands that it finds, \
+and prints what it wrote. An eclusa.toml that is there is never overwritten.")]
+pub(crate) struct InitArgs {
+    /// Do not trust the new file: it may only add restrictions
+    #[arg(long)]
+    pub(crate) no_trust: bool,
+}
 
 /// What a file in the root of a project says about it.
 struct Kind {
@@ -51,7 +61,7 @@ const AGENTS: [(&str, &str); 4] = [
     ("opencode", "see docs/agents.md for opencode.json"),
 ];
 
-pub(super) fn run(global: &crate::args::Global, args: &InitArgs) -> Result<Exit, Failure> {
+pub(super) fn run(global: &crate::global::Global, args: &InitArgs) -> Result<Exit, Failure> {
     let paths = Paths::find(global)?;
     let file = paths.project();
     if file.symlink_metadata().is_ok() {

@@ -1,6 +1,6 @@
 //! `eclusa log`: what was decided and done in this workspace, and that nobody changed it since.
 
-use std::{io::Write, time::Duration};
+use std::{io::Write, path::PathBuf, time::Duration};
 
 use eclusa::{
     Record,
@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use super::call_record;
 use crate::{
-    args::{LogCommand, LogList},
     failure::{Exit, Failure},
     paths::Paths,
     screen::{Screen, Style, sanitize},
+    since::{Since, parse_since},
     timestamp::Timestamp,
 };
 
@@ -24,21 +24,111 @@ mod verify;
 
 pub(super) use verify::said;
 
+/// Read and verify the audit log of this workspace
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  eclusa log -n 50                              the last calls
+  eclusa log --tool bash --outcome denied_by_policy --since 7d
+  eclusa log --grep migrations                  calls that mention this
+  eclusa log stats                              counts, times, and what is asked most
+  eclusa log show 12                            everything about one call
+  eclusa log tail -f                            as it happens
+  eclusa log export > log.jsonl                 all records, one a line
+  eclusa log verify --head HASH                 the chain holds, and ends where you noted it")]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct LogArgs {
+    #[command(flatten)]
+    list: LogList,
+    #[command(subcommand)]
+    what: Option<LogCommand>,
+}
+
+// Which calls of the log to list.
+#[derive(Debug, clap::Args)]
+pub(crate) struct LogList {
+    /// How many
+    #[arg(short = 'n', long, default_value_t = 20)]
+    pub(crate) count: usize,
+    /// Only calls of this tool; repeatable
+    #[arg(long, value_name = "TOOL")]
+    pub(crate) tool: Vec<String>,
+    /// Only calls with this outcome, such as `ok` or `denied_by_policy`; repeatable
+    #[arg(long, value_name = "OUTCOME")]
+    pub(crate) outcome: Vec<String>,
+    /// Only calls since a call (`12`), a duration (`10m`) or a date (`2026-03-01 09:30`, UTC)
+    #[arg(long, value_parser = parse_since, value_name = "WHEN")]
+    pub(crate) since: Option<Since>,
+    /// Only calls of this session
+    #[arg(long, value_name = "SESSION")]
+    pub(crate) session: Option<String>,
+    /// Only calls whose records contain this text, in any case
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) grep: Option<String>,
+}
+
+impl LogList {
+    /// True when only some calls are wanted.
+    pub(crate) fn is_filtered(&self) -> bool {
+        !self.tool.is_empty()
+            || !self.outcome.is_empty()
+            || self.since.is_some()
+            || self.session.is_some()
+            || self.grep.is_some()
+    }
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum LogCommand {
+    /// The last calls, newest last (default)
+    List(LogList),
+    /// Counts, times, and what is asked most
+    Stats {
+        /// Only calls since a call (`12`), a duration (`10m`) or a date (`2026-03-01 09:30`, UTC)
+        #[arg(long, value_parser = parse_since, value_name = "WHEN")]
+        since: Option<Since>,
+        /// Removed; says what took its place
+        #[arg(long, hide = true, value_name = "FILE")]
+        html: Option<PathBuf>,
+    },
+    /// Everything on record about one call
+    Show {
+        /// Its number, or the model's id for it
+        call: String,
+    },
+    /// The last records, as they are written
+    Tail {
+        /// How many to start with
+        #[arg(short = 'n', long, default_value_t = 10)]
+        count: usize,
+        /// Keep printing new records until interrupted
+        #[arg(short, long)]
+        follow: bool,
+    },
+    /// All records, one JSON object a line
+    Export,
+    /// Check that no record was changed, removed or added
+    Verify {
+        /// A hash that you noted earlier: it must still be in the log
+        #[arg(long, value_name = "HASH")]
+        head: Option<String>,
+        /// Check only what came after the record with this hash: the head of an earlier check.
+        /// What is before it is not looked at again
+        #[arg(long, value_name = "HASH", conflicts_with = "head")]
+        after: Option<String>,
+    },
+}
+
 /// How many records are read at a time.
 const PAGE: usize = 1_000;
 
 /// How often new records are looked for.
 const LOOK: Duration = Duration::from_millis(200);
 
-pub(super) async fn run(
-    paths: &Paths,
-    wanted: LogList,
-    what: Option<LogCommand>,
-    json: bool,
-) -> Result<Exit, Failure> {
+pub(super) async fn run(paths: &Paths, args: LogArgs, json: bool) -> Result<Exit, Failure> {
     let store = paths.log()?;
     let mut screen = Screen::stdout();
-    match what.unwrap_or(LogCommand::List(wanted)) {
+    match args.what.unwrap_or(LogCommand::List(args.list)) {
         LogCommand::List(wanted) => list(&store, &wanted, json, &mut screen)?,
         LogCommand::Stats { html: Some(_), .. } => return Err(stats::no_page()),
         LogCommand::Stats { since, html: None } => stats::run(&store, since, json, &mut screen)?,

@@ -1,23 +1,40 @@
 //! `eclusa man`: the manual pages, of every command and of `eclusa.toml`.
 
-use std::{io::Write, path::Path};
-
-use clap::CommandFactory;
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+};
 
 use crate::{
-    args::{Args, ManArgs},
     failure::{Exit, Failure},
     screen::{Screen, sanitize},
 };
 
 mod config_page;
 
+/// Print a manual page, or write all of them
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  eclusa man | man -l -                         the program
+  eclusa man servers add | man -l -             one command
+  eclusa man eclusa.toml | man -l -             the configuration file
+  eclusa man --dir ~/.local/share/man/man1      all pages, as files")]
+pub(crate) struct ManArgs {
+    /// A command, or `eclusa.toml` [default: the program itself]
+    #[arg(conflicts_with = "dir")]
+    pub(crate) page: Vec<String>,
+    /// Write all pages into this directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+}
+
 /// The page about the configuration file.
 const CONFIG_PAGE: &str = "eclusa.toml.5";
 
-pub(super) fn run(args: &ManArgs) -> Result<Exit, Failure> {
+pub(super) fn run(args: &ManArgs, program: clap::Command) -> Result<Exit, Failure> {
     let scratch = tempfile::tempdir()?;
-    write_all(args.dir.as_deref().unwrap_or(scratch.path()))?;
+    write_all(program, args.dir.as_deref().unwrap_or(scratch.path()))?;
     if let Some(directory) = &args.dir {
         let mut screen = Screen::stdout();
         let directory = sanitize(&directory.display().to_string());
@@ -39,9 +56,9 @@ pub(super) fn run(args: &ManArgs) -> Result<Exit, Failure> {
 }
 
 /// Writes every page into a directory.
-fn write_all(directory: &Path) -> Result<(), Failure> {
+fn write_all(program: clap::Command, directory: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(directory)?;
-    clap_mangen::generate_to(Args::command(), directory)?;
+    clap_mangen::generate_to(program, directory)?;
     for entry in std::fs::read_dir(directory)? {
         let path = entry?.path();
         if path.extension().is_some_and(|it| it == "1") {

@@ -1,28 +1,64 @@
 //! `eclusa mcp`: the tools for an agent that speaks MCP, on stdin and stdout.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
-use eclusa_app::serve_mcp::{ClientAnswers, ServersBehind, end, open};
+use eclusa_app::{
+    serve_mcp::{ClientAnswers, ServersBehind, end, open},
+    values::duration,
+};
 use eclusa_mcp::{Startup, WaitLimits, serve_stdio};
 
 mod wrap;
 
+use wrap::WrapArgs;
+
 use crate::{
-    args::{Global, McpArgs},
     failure::{Exit, Failure},
+    global::Global,
     signals::asked_to_end,
 };
 
+/// Serve the tools to an agent over MCP, on stdin and stdout
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = "\
+Put this into the agent's configuration as the command of an MCP server:
+  eclusa mcp                                    for the directory that the agent starts it in
+  eclusa --workspace DIR mcp                    for another one
+  eclusa mcp --wrap -- uvx mcp-server-git       one other server alone, behind the gate
+  eclusa mcp --wrap --env FORGE_TOKEN --allow-net api.forge.example -- forge-mcp stdio
+
+Every call passes the gate. Where a person must approve, the client shows the question if it can; \
+otherwise the next way to ask is tried, as configured. Servers of other people (`eclusa servers`) \
+are behind the same gate. See docs/agents.md for each agent.")]
+pub(crate) struct McpArgs {
+    #[command(flatten)]
+    pub(super) serving: ServingArgs,
+}
+
+// How MCP clients are served.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct ServingArgs {
+    /// How long a call may wait for a person before the client is told to ask again [default: 50s,
+    /// or 270s while the client itself shows the question]
+    #[arg(long, value_parser = duration, value_name = "TIME")]
+    pub(crate) patience: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) wrap: WrapArgs,
+}
+
 pub(super) async fn run(global: Global, args: McpArgs) -> Result<Exit, Failure> {
     // The person who put this command into an agent's configuration has made it theirs.
-    let (opening, opened) = opening(global, &args, ClientAnswers::Piped);
-    let served = serve_stdio(opening.clone(), patience(&args), asked_to_end()).await;
+    let (opening, opened) = opening(global, &args.serving, ClientAnswers::Piped);
+    let served = serve_stdio(opening.clone(), patience(&args.serving), asked_to_end()).await;
     end(&opening).await;
     served?;
     opened.ended()
 }
 
-pub(super) fn patience(args: &McpArgs) -> WaitLimits {
+pub(super) fn patience(args: &ServingArgs) -> WaitLimits {
     let all = |time| WaitLimits { elsewhere: time, asking: time };
     args.patience.map_or_else(WaitLimits::default, all)
 }
@@ -45,7 +81,7 @@ impl OpeningFailure {
 /// asks for something, and at the end.
 pub(super) fn opening(
     global: Global,
-    args: &McpArgs,
+    args: &ServingArgs,
     answers: ClientAnswers,
 ) -> (Startup, OpeningFailure) {
     let wrap = Some(args.wrap.clone()).filter(|it| it.wrap);

@@ -1,14 +1,15 @@
 //! `eclusa policy`: trying rules, before and after they are written.
 
 use crate::{
-    args::{Global, PolicyCommand},
     context::AppContext,
     failure::{Exit, Failure},
+    global::Global,
     screen::Screen,
     since::Since,
 };
 
 mod agent_rules;
+mod args;
 mod examples;
 mod import;
 mod layers;
@@ -18,6 +19,9 @@ mod replay;
 pub(super) mod rule_toml;
 mod suggest;
 pub(super) mod try_rule;
+
+pub(crate) use args::PolicyArgs;
+use args::PolicyCommand;
 
 /// The ids of all rules, each once.
 pub(super) fn rule_ids(config: &eclusa_config::Config) -> Vec<String> {
@@ -42,9 +46,9 @@ fn removed(name: &str, done: &str) -> Failure {
     ))
 }
 
-pub(super) fn run(global: &Global, what: PolicyCommand) -> Result<Exit, Failure> {
+pub(super) fn run(global: &Global, args: PolicyArgs) -> Result<Exit, Failure> {
     let mut screen = Screen::stdout();
-    let exit = match what {
+    let exit = match args.what {
         PolicyCommand::Test { files } => examples::run(global, &files, &mut screen),
         PolicyCommand::Lint => lint::run(global, &mut screen),
         PolicyCommand::Replay { file, since } => replay::run(global, &file, since, &mut screen),

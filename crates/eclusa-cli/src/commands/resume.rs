@@ -4,7 +4,6 @@ use eclusa::{Origin, Run, ToolCall, approve::QueuedQuestion};
 use eclusa_store::ApprovalQueue;
 
 use crate::{
-    args::ResumeArgs,
     context::AppContext,
     failure::{Exit, Failure},
     gates::GateParts,
@@ -17,6 +16,25 @@ use crate::{
     telemetry,
     terminal::Terminal,
 };
+
+/// Run calls that waited for an approval, once somebody has said yes
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  eclusa run --park bash command='make deploy'  ends with code 4: waits for approval 12
+  eclusa approvals yes 12                       somebody says yes
+  eclusa resume 12                              and it runs
+
+The call passes every gate again; only the approval is taken. Ends with code 4 where somebody still \
+has to answer.")]
+pub(crate) struct ResumeArgs {
+    /// The numbers of their approvals
+    #[arg(value_name = "NUMBER", required_unless_present = "all")]
+    pub(crate) approvals: Vec<u64>,
+    /// All approvals that no other process is waiting for
+    #[arg(long, conflicts_with = "approvals")]
+    pub(crate) all: bool,
+}
 
 pub(super) async fn run(ctx: &AppContext, args: ResumeArgs, json: bool) -> Result<Exit, Failure> {
     // Only a log that is there can hold a question.

@@ -1,6 +1,10 @@
 //! `eclusa run`: one call through the gate.
 
-use std::io::{self, IsTerminal};
+use eclusa_app::values::duration;
+use std::{
+    io::{self, IsTerminal},
+    time::Duration,
+};
 
 use eclusa::{Origin, Reply, Run, ToolCall};
 
@@ -9,7 +13,6 @@ use super::{
     preview::{self, PreviewResult},
 };
 use crate::{
-    args::RunArgs,
     context::AppContext,
     failure::{Exit, Failure},
     gates::GateParts,
@@ -23,6 +26,40 @@ use crate::{
     telemetry,
     terminal::Terminal,
 };
+
+/// Run one tool call through the gate
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  eclusa run read path=README.md limit:=20      `=` for text, `:=` for numbers and other JSON
+  eclusa run read '{\"path\": \"README.md\"}'       arguments as JSON
+  eclusa run write - < arguments.json           arguments from stdin
+  eclusa --dry-run run write path=x content=y   decide, and do nothing
+  eclusa run --discard write path=x content=y   show what it would change, and do nothing
+
+Prints the tool's output. Where a person must approve, asks on the terminal; without one the call is \
+refused (exit code 3), unless the configuration says otherwise. With --park the question waits in the \
+approval queue (exit code 4), and `eclusa resume` takes it up.")]
+pub(crate) struct RunArgs {
+    /// Name or alias of the tool
+    pub(crate) tool: String,
+    /// Arguments: `key=text` and `key:=json` words, or one JSON object; `-` reads it from stdin
+    #[arg(value_name = "ARGS")]
+    pub(crate) args: Vec<String>,
+    /// Why it should run; shown to whoever is asked, and recorded
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+    /// Time limit, as `90`, `90s`, `2m` or `2h`; the configured limit holds
+    #[arg(long, value_parser = duration, value_name = "TIME")]
+    pub(crate) timeout: Option<Duration>,
+    /// Never wait for a person: put the question into the approval queue and end with code 4
+    #[arg(long)]
+    pub(crate) park: bool,
+    /// Preview: run it staged, show what it would change and what the rules say of that, and
+    /// change nothing
+    #[arg(long, conflicts_with = "park")]
+    pub(crate) discard: bool,
+}
 
 pub(super) async fn run(ctx: &AppContext, call: RunArgs, json: bool) -> Result<Exit, Failure> {
     let args = call_args::read(&call.args)?;

@@ -5,23 +5,28 @@ use eclusa_mcp::PinStore;
 use serde_json::{Value, json};
 
 use crate::{
-    args::{Global, ServersCommand},
     context::AppContext,
     failure::{Exit, Failure},
+    global::Global,
     screen::{Screen, sanitize},
     servers,
 };
 
 mod add;
+mod args;
 mod describe;
 mod import;
 mod login;
 mod probe;
 mod review;
 
-pub(super) async fn run(global: &Global, what: Option<ServersCommand>) -> Result<Exit, Failure> {
+pub(crate) use args::ServersArgs;
+use args::ServersCommand;
+pub(super) use args::{access, ask};
+
+pub(super) async fn run(global: &Global, args: ServersArgs) -> Result<Exit, Failure> {
     let ctx = AppContext::open(global)?;
-    match what.unwrap_or(ServersCommand::List { check: false }) {
+    match args.what.unwrap_or(ServersCommand::List { check: false }) {
         ServersCommand::List { check: false } => list(&ctx, global.json),
         ServersCommand::List { check: true } => probe::all(&ctx, global.json).await,
         ServersCommand::Add(args) => add::run(&ctx, args, global.json),

@@ -11,19 +11,47 @@ use eclusa_chat::ui::feed::WireShape;
 use serde_json::{Value, json};
 
 use crate::{
-    args::ToolsCommand,
     context::AppContext,
     failure::{Exit, Failure},
     screen::{Screen, Style, sanitize},
     servers,
 };
 
-pub(super) async fn run(
-    ctx: &AppContext,
-    what: Option<ToolsCommand>,
+/// List, show and search the tools
+#[derive(Debug, clap::Args)]
+pub(crate) struct ToolsArgs {
+    /// Start the servers behind the gate, and show their tools too
+    #[arg(long, global = true)]
     servers: bool,
-    json: bool,
-) -> Result<Exit, Failure> {
+    /// Print the declarations for a model's request, or the text that teaches `tool` blocks
+    #[arg(long, value_enum, value_name = "SHAPE")]
+    shape: Option<WireShape>,
+    #[command(subcommand)]
+    what: Option<ToolsCommand>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum ToolsCommand {
+    /// All tools
+    List,
+    /// One tool: what it does, its facts and the schema of its arguments
+    Show {
+        /// Name or alias
+        tool: String,
+    },
+    /// Tools that fit all of these words, best first
+    Search {
+        /// What to look for in names, hints and descriptions
+        #[arg(required = true)]
+        words: Vec<String>,
+    },
+}
+
+pub(super) async fn run(ctx: &AppContext, args: ToolsArgs, json: bool) -> Result<Exit, Failure> {
+    let ToolsArgs { servers, shape, what } = args;
+    if let Some(shape) = shape {
+        return declare(ctx, shape, servers).await;
+    }
     let registry = ctx.registry()?;
     let behind = match &what {
         _ if servers => servers::wake_all(ctx, &registry).await?,
@@ -38,11 +66,7 @@ pub(super) async fn run(
 }
 
 /// The tools as a request to a model declares them.
-pub(super) async fn declare(
-    ctx: &AppContext,
-    shape: WireShape,
-    servers: bool,
-) -> Result<Exit, Failure> {
+async fn declare(ctx: &AppContext, shape: WireShape, servers: bool) -> Result<Exit, Failure> {
     let registry = ctx.registry()?;
     let behind = match servers {
         true => servers::wake_all(ctx, &registry).await?,

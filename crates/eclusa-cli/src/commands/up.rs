@@ -1,19 +1,53 @@
 //! `eclusa up`: the tools for agents that speak MCP, over HTTP.
 
+use std::net::SocketAddr;
+
 use eclusa_app::serve_mcp::{ClientAnswers, end};
 use eclusa_mcp::{Http, serve_http};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::TcpListener;
 
-use super::mcp;
+use super::mcp::{self, ServingArgs};
 use crate::{
-    args::{Global, UpArgs},
     failure::{Exit, Failure},
+    global::Global,
     paths::Paths,
     screen::{Screen, sanitize},
     signals::asked_to_end,
     up_token,
 };
+
+/// Serve the tools to agents over MCP, on HTTP
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = "\
+Examples:
+  eclusa up                                     http://127.0.0.1:8377/mcp, for this machine only
+  ECLUSA_TOKEN=... eclusa up --listen 0.0.0.0:8377 --host build.example.org
+
+Every client must send the token (Authorization: Bearer TOKEN). Where you set none, one is made, \
+printed, and kept in a file that only you can read. Clients cannot answer questions about their own \
+calls unless you pass --trust-client-answers: such questions wait for `eclusa approvals` where \
+on_no_approver = \"queue\", and are refused otherwise. /health says whether the workspace is open, \
+/metrics counts calls. Ctrl-C ends it: calls are cancelled and recorded.")]
+pub(crate) struct UpArgs {
+    /// Address and port to listen on
+    #[arg(long, default_value = "127.0.0.1:8377", value_name = "ADDRESS")]
+    pub(crate) listen: SocketAddr,
+    /// A name of this machine that clients use; repeatable
+    #[arg(long, value_name = "NAME")]
+    pub(crate) host: Vec<String>,
+    /// The environment variable that holds the token which clients must send
+    #[arg(long, default_value = "ECLUSA_TOKEN", value_name = "VARIABLE")]
+    pub(crate) token_env: String,
+    /// Let programs of your own user in without the token, on the loopback only
+    #[arg(long)]
+    pub(crate) same_user: bool,
+    /// The clients are yours and ask you: accept their answers to questions about their own calls
+    #[arg(long)]
+    pub(crate) trust_client_answers: bool,
+    #[command(flatten)]
+    pub(crate) serving: ServingArgs,
+}
 
 /// The shortest token of one's own: shorter ones can be guessed.
 const MIN_TOKEN: usize = 16;

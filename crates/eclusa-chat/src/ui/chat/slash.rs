@@ -12,8 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::{ChatChoice, OpenChat, model_choice, person_call, sessions};
 use crate::ui::{
     failure::Failure,
-    models::{self, ModelsCommand},
-    reply,
+    models, reply,
     screen::{Screen, sanitize},
     sessions::{ExportFormat, SessionsCommand},
     undo::{self, UndoArgs},
@@ -158,7 +157,7 @@ impl CommandContext<'_> {
                         say(&format!("{mode}{now}"))?;
                     }
                 }
-                _ => drop(models::run(ctx, ModelsCommand::List, false).await?),
+                _ => drop(models::list(ctx, false)?),
             }
             return Ok(AfterCommand::GoOn);
         }

@@ -23,10 +23,10 @@ use tokio::net::TcpListener;
 
 use super::super::{changes, policy};
 use crate::{
-    args::{Global, ServeArgs},
     config_layers::{layers, unusable},
     context::AppContext,
     failure::{Exit, Failure},
+    global::Global,
     notifications,
     paths::Paths,
     person,
@@ -35,6 +35,17 @@ use crate::{
     signals::asked_to_end,
     undo,
 };
+
+/// Serve the page where approvals are answered; prints a link that works once
+#[derive(Debug, clap::Args)]
+pub(crate) struct ServeArgs {
+    /// Address and port to listen on
+    #[arg(long, default_value = "127.0.0.1:8378", value_name = "ADDRESS")]
+    pub(crate) listen: SocketAddr,
+    /// Another address that the page is reached by, with TLS in front of it; repeatable
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Vec<String>,
+}
 
 /// How long suggestions are kept: to find them, the whole log is judged again.
 const SUGGESTIONS_KEPT: Duration = Duration::from_secs(120);

@@ -4,7 +4,8 @@ use eclusa::audit::calls::CallRecord;
 use eclusa_store::Store;
 use serde_json::Value;
 
-use crate::{args::LogList, failure::Failure, log_call};
+use super::LogList;
+use crate::{failure::Failure, log_call};
 
 /// The last calls that match.
 pub(super) fn calls(store: &Store, wanted: &LogList) -> Result<Vec<CallRecord>, Failure> {

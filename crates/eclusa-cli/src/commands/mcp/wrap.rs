@@ -1,15 +1,57 @@
 //! The one server that is wrapped: what it may reach, and what it is called.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
-use eclusa::settings::{Endpoint, ServerSettings, check_server_name};
+use eclusa::settings::{
+    Endpoint, ServerPermission, ServerSettings, WorkspaceAccess, check_server_name,
+};
+use eclusa_app::values::duration;
 
+use super::super::servers::{access, ask};
 use crate::{
     address_variable::{address, header_variable},
-    args::WrapArgs,
     failure::Failure,
     servers::config_edit::variable,
 };
+
+// One server that is put behind the gate alone.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "One server alone")]
+pub(crate) struct WrapArgs {
+    /// Put this one server behind the gate, and nothing else
+    #[arg(long, requires = "wrapped")]
+    pub(crate) wrap: bool,
+    /// What it is called in rules and records [default: after its program or package]
+    #[arg(long, requires = "wrap")]
+    pub(crate) name: Option<String>,
+    /// An environment variable that its program sees; repeatable
+    #[arg(long, value_name = "VARIABLE", requires = "wrap")]
+    pub(crate) env: Vec<String>,
+    /// A host that its program may reach; repeatable
+    #[arg(long, value_name = "HOST", requires = "wrap")]
+    pub(crate) allow_net: Vec<String>,
+    /// How long it may take to start [default: 20s]
+    #[arg(long, value_parser = duration, value_name = "TIME", requires = "wrap")]
+    pub(crate) start: Option<Duration>,
+    /// What its program may do with the workspace [default: read]
+    #[arg(long, value_parser = access(), value_name = "ACCESS", requires = "wrap")]
+    pub(crate) access: Option<WorkspaceAccess>,
+    /// What it may ask of the client, besides questions to you; can be given several times
+    #[arg(long, value_parser = ask(), value_name = "WHAT", requires = "wrap")]
+    pub(crate) may: Vec<ServerPermission>,
+    /// Start its program without a sandbox: it can do whatever you can
+    #[arg(long, alias = "no-cell", requires = "wrap")]
+    pub(crate) no_sandbox: bool,
+    /// Says that `eclusa install` wrote this: `eclusa uninstall` gives the server back
+    #[arg(long, requires = "wrap", hide = true)]
+    pub(crate) installed: bool,
+    /// The variable that holds a server's address and headers, as the agent's entry had them
+    #[arg(long, requires = "wrap", group = "wrapped", value_name = "VARIABLE", hide = true)]
+    pub(crate) address_in: Option<String>,
+    /// The server's program and its arguments
+    #[arg(last = true, requires = "wrap", group = "wrapped", value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
 
 /// Programs that run another program or package, which is what the server is called after.
 const RUNNERS: [&str; 14] = [

@@ -7,9 +7,9 @@ use serde_json::json;
 
 use super::layers;
 use crate::{
-    args::Global,
     config_layers,
     failure::{Exit, Failure},
+    global::Global,
     paths::Paths,
     screen::{Screen, Style, sanitize},
 };

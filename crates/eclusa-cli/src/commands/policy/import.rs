@@ -6,10 +6,11 @@ use eclusa_config::{Config, Layer};
 use serde_json::json;
 
 use super::agent_rules::{ImportedRules, Skipped};
+use super::args::Agent;
 use crate::{
-    args::{Agent, Global},
     config_layers,
     failure::{Exit, Failure},
+    global::Global,
     screen::{Screen, note, sanitize},
 };
 

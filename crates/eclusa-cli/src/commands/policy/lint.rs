@@ -8,9 +8,9 @@ use toml_edit::Item;
 
 use super::layers::{self, SourceRule};
 use crate::{
-    args::Global,
     context::AppContext,
     failure::{Exit, Failure},
+    global::Global,
     screen::{Screen, Style, sanitize},
 };
 

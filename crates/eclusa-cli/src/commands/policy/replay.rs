@@ -10,10 +10,10 @@ use super::{
     try_rule,
 };
 use crate::{
-    args::Global,
     config_layers,
     context::AppContext,
     failure::{Exit, Failure},
+    global::Global,
     screen::{Screen, Style, sanitize},
     since::Since,
 };

@@ -14,9 +14,9 @@ use super::{
     try_rule,
 };
 use crate::{
-    args::Global,
     context::AppContext,
     failure::{Exit, Failure},
+    global::Global,
     screen::{Screen, Style, sanitize},
     since::Since,
 };

@@ -5,9 +5,9 @@ use std::{collections::BTreeMap, path::Path};
 use eclusa::settings::{Endpoint, ServerSettings, check_server_name};
 use serde_json::json;
 
+use super::args::AddArgs;
 use super::settings;
 use crate::{
-    args::AddArgs,
     context::AppContext,
     failure::{Exit, Failure},
     screen::{Screen, note, sanitize},

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use eclusa::settings::ServerSettings;
 use serde_json::{Value, json};
 
+use super::args::Client;
 use super::{add::file, settings};
 use crate::{
-    args::Client,
     context::AppContext,
     failure::{Exit, Failure},
     screen::{Screen, Style, sanitize},

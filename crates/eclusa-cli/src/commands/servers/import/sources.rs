@@ -7,7 +7,8 @@ use std::{
 
 use serde_json::{Map, Value};
 
-use crate::{args::Client, context::AppContext, failure::Failure};
+use super::super::args::Client;
+use crate::{context::AppContext, failure::Failure};
 
 /// A file with servers in it.
 pub(super) struct ImportSource {

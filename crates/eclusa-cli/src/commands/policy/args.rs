@@ -6,6 +6,22 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use crate::since::{Since, parse_since};
 
+/// Test, lint, replay, suggest and import rules
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  eclusa policy test                            every example of every rule, in all layers
+  eclusa policy lint                            rules that never decide, or decide too much
+  eclusa policy replay new.toml --since 7d      what new.toml would have decided
+  eclusa policy suggest                         rules that would have saved questions
+  eclusa policy import claude-code .claude/settings.json
+
+`test` and `lint` end with exit code 1 when there is something to fix.")]
+pub(crate) struct PolicyArgs {
+    #[command(subcommand)]
+    pub(super) what: PolicyCommand,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
     /// Check every rule against its own examples

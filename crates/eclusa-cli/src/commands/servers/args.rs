@@ -8,7 +8,9 @@ use clap::{
 };
 use eclusa::settings::{ServerPermission, WorkspaceAccess};
 
-pub(super) const EXAMPLES: &str = "\
+/// Manage other MCP servers behind the gate
+#[derive(Debug, Group)]
+#[command(after_help = "\
 Examples:
   eclusa servers                                list them
   eclusa servers list --check                   start each and report its state
@@ -19,7 +21,11 @@ Examples:
   eclusa servers review git                     review changed tool descriptions
 
 Their tools are called `mcp_SERVER_TOOL`. A server is not trusted: its program runs in a sandbox, reads \
-no secrets, writes to a directory of its own, and reaches the hosts that are named.";
+no secrets, writes to a directory of its own, and reaches the hosts that are named.")]
+pub(crate) struct ServersArgs {
+    #[command(subcommand)]
+    pub(super) what: Option<ServersCommand>,
+}
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ServersCommand {
@@ -146,13 +152,13 @@ pub(crate) struct AddArgs {
 }
 
 /// What a server may ask of the client.
-pub(super) fn ask() -> impl TypedValueParser<Value = ServerPermission> {
+pub(crate) fn ask() -> impl TypedValueParser<Value = ServerPermission> {
     let some = [ServerPermission::Sampling, ServerPermission::Roots];
     PossibleValuesParser::new(some.map(ServerPermission::as_str))
         .try_map(|word| word.parse::<ServerPermission>())
 }
 
-pub(super) fn access() -> impl TypedValueParser<Value = WorkspaceAccess> {
+pub(crate) fn access() -> impl TypedValueParser<Value = WorkspaceAccess> {
     PossibleValuesParser::new(WorkspaceAccess::ALL.map(WorkspaceAccess::as_str))
         .try_map(|word| word.parse::<WorkspaceAccess>())
 }
