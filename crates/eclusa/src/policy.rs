@@ -9,11 +9,11 @@ use eclusa_net::HostAccess;
 
 use crate::{Decision, PermissionClass, Reason, Source, Touch, Verdict};
 
-pub use call_view::CallView;
+pub use call_view::{Author, CallView};
 pub use commands::only_reads_files;
 pub use effect_conditions::{Amount, EffectConditions};
 pub use effects::{
-    Author, Budget, ChangeTotals, EffectGroup, EffectKind, EffectKinds, EffectLimits, Effects,
+    Budget, ChangeTotals, EffectGroup, EffectKind, EffectKinds, EffectLimits, Effects,
     FoldedChanges, GitAction, GitActionKind, GitFile, NewCommit, PathFacts, RefChange,
     RepositoryFacts, Tracked,
 };

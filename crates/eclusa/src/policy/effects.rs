@@ -11,15 +11,11 @@ use std::{
     path::Path,
 };
 
-use serde_json::Value;
-
 use super::{
-    Access, JudgeContext, PathLocation, Rule, Rules, Script, Subject, plainly, reason, scripts,
+    Access, Author, JudgeContext, PathLocation, Rule, Rules, Script, Subject, plainly, reason,
     without_excepted,
 };
-use crate::{
-    CallView, Change, Changes, Decision, Node, PermissionClass, Reason, Source, Touch, Verdict,
-};
+use crate::{Change, Changes, Decision, Node, Reason, Source, Touch, Verdict};
 
 mod classify;
 mod counts;
@@ -103,49 +99,6 @@ impl Default for EffectLimits {
             delete: Decision::Ask,
             executable: Decision::Ask,
             budget: Budget::default(),
-        }
-    }
-}
-
-/// Who changes something, as far as rules ask.
-#[derive(Debug, Clone, Copy)]
-pub struct Author<'a> {
-    /// The tool's name.
-    pub name: &'a str,
-    /// Its other names.
-    pub aliases: &'a [String],
-    /// Its class.
-    pub class: PermissionClass,
-    /// The server it comes from.
-    pub server: Option<&'a str>,
-    /// The arguments of the call.
-    pub args: &'a Value,
-    /// What the call said it would touch.
-    pub touches: &'a [Touch],
-    /// The call itself, where there is one: its shell text is not read again.
-    pub call: Option<CallView<'a>>,
-}
-
-impl<'a> From<CallView<'a>> for Author<'a> {
-    fn from(call: CallView<'a>) -> Author<'a> {
-        Author {
-            name: call.name(),
-            aliases: &call.facts().aliases,
-            class: call.class(),
-            server: call.server(),
-            args: call.args(),
-            touches: call.touches(),
-            call: Some(call),
-        }
-    }
-}
-
-impl<'a> Author<'a> {
-    /// The shell texts that the call ran, as they were read before it did.
-    fn scripts(&self) -> Cow<'a, [Script]> {
-        match self.call {
-            Some(call) => Cow::Borrowed(call.scripts()),
-            None => Cow::Owned(scripts(self.touches, None)),
         }
     }
 }
@@ -276,13 +229,8 @@ impl Rules {
         touches: &'a [Touch],
         paths: &'a [(Access, Cow<'a, str>)],
     ) -> Subject<'a> {
-        let author = &effects.author;
         Subject {
-            name: author.name,
-            aliases: author.aliases,
-            class: author.class,
-            server: author.server,
-            args: author.args,
+            author: effects.author,
             touches,
             paths,
             root: &self.root,

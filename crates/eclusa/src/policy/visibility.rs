@@ -205,11 +205,7 @@ impl Rules {
         paths: &'a [(Access, std::borrow::Cow<'a, str>)],
     ) -> Subject<'a> {
         Subject {
-            name: call.name(),
-            aliases: &call.facts().aliases,
-            class: call.class(),
-            server: call.server(),
-            args: call.args(),
+            author: (*call).into(),
             touches,
             paths,
             root: &self.root,
