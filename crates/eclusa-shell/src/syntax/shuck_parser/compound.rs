@@ -3,7 +3,7 @@
 use shuck_ast::{Command, CompoundCommand, FunctionDef, Stmt, StmtSeq, StmtTerminator, Word};
 
 use super::{Walk, Work, offset};
-use crate::outline::{Function, ParsedCommand, Scope, Shape, Span};
+use crate::syntax::outline::{Function, ParsedCommand, Scope, Shape, Span};
 
 impl<'a> Walk<'_, 'a> {
     pub(super) fn compound(&mut self, command: &'a CompoundCommand, context: usize) {

@@ -15,7 +15,7 @@ use crate::limits::{
     MAX_BROKEN_BYTES, MAX_DEPTH, MAX_FUNCTIONS, MAX_INLINE, MAX_PREFIXES, MAX_SCOPES,
     NODES_PER_BYTE, STACK, STEPS_AT_LEAST, STEPS_PER_BYTE,
 };
-use crate::outline::{Outline, ParsedCommand, ScopeContext, Span};
+use crate::syntax::outline::{Outline, ParsedCommand, ScopeContext, Span};
 
 mod compound;
 mod redirects;

@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use crate::limits::{MAX_BROKEN_BYTES, MAX_DEPTH, NODES_PER_BYTE, STEPS_AT_LEAST, STEPS_PER_BYTE};
-use crate::outline::{Function, Outline, ParsedCommand, ScopeContext, Shape, Span};
+use crate::syntax::outline::{Function, Outline, ParsedCommand, ScopeContext, Shape, Span};
 
 mod redirects;
 
@@ -241,7 +241,7 @@ impl<'t> Walk<'_, 't> {
                 seen.shape = Shape::Test;
                 seen.words.push(span(node));
             }
-            "test_command" => seen.words = crate::reader::split(self.source, span(node)),
+            "test_command" => seen.words = crate::syntax::split(self.source, span(node)),
             _ => self.collect(node, &mut seen),
         }
         self.strip_keywords(&mut seen);

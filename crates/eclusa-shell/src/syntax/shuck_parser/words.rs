@@ -10,7 +10,7 @@ use shuck_ast::{
 };
 
 use super::{Walk, Work, offset};
-use crate::outline::Span;
+use crate::syntax::outline::Span;
 
 impl<'a> Walk<'_, 'a> {
     pub(super) fn part(&mut self, node: &'a WordPartNode, context: usize) {
