@@ -28,7 +28,7 @@ pub(crate) fn outline(source: &str) -> Outline {
         return Outline::unread("the text has a mistake in it, or is too tangled to be read");
     };
     let outline = Outline { contexts: vec![ScopeContext::default()], ..Outline::default() };
-    let mut walk = Walk { source, outline, made: HashMap::new(), stack: Vec::new() };
+    let mut walk = TreeWalk { source, outline, made: HashMap::new(), stack: Vec::new() };
     walk.run(tree.root_node());
     walk.outline.settle();
     walk.outline
@@ -83,7 +83,7 @@ fn parse(source: &str) -> Option<Tree> {
     })
 }
 
-struct Walk<'s, 't> {
+struct TreeWalk<'s, 't> {
     source: &'s str,
     outline: Outline,
     /// Nodes that have become commands, because a redirection around them was met first.
@@ -102,7 +102,7 @@ struct NodeItem<'t> {
     owned: bool,
 }
 
-impl<'t> Walk<'_, 't> {
+impl<'t> TreeWalk<'_, 't> {
     fn run(&mut self, root: Node<'t>) {
         self.stack.push(NodeItem { node: root, context: 0, depth: 0, owned: false });
         let mut left = 1000 + self.source.len() * NODES_PER_BYTE;

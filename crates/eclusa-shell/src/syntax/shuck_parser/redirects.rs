@@ -2,11 +2,11 @@
 
 use shuck_ast::{Redirect, RedirectKind as Kind, RedirectTarget, Word};
 
-use super::{Walk, Work, offset};
+use super::{ScriptWalk, Work, offset};
 use crate::RedirectKind;
 use crate::syntax::outline::{CommandBody, ParsedCommand, ParsedRedirect, Span};
 
-impl<'a> Walk<'_, 'a> {
+impl<'a> ScriptWalk<'_, 'a> {
     /// Redirections that belong to no simple command are a command without words.
     pub(super) fn group(&mut self, redirects: &'a [Redirect], context: usize) {
         if redirects.is_empty() {

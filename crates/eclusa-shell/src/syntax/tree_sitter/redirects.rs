@@ -2,11 +2,11 @@
 
 use tree_sitter::Node;
 
-use super::{Walk, span};
+use super::{TreeWalk, span};
 use crate::RedirectKind;
 use crate::syntax::outline::{CommandBody, ParsedCommand, ParsedRedirect, Span};
 
-impl<'t> Walk<'_, 't> {
+impl<'t> TreeWalk<'_, 't> {
     pub(super) fn redirect(&mut self, node: Node<'t>, seen: &mut ParsedCommand) {
         match node.kind() {
             "herestring_redirect" => {
