@@ -128,7 +128,7 @@ impl Files {
             root: real,
             spellings,
             device_and_inode: (device(&stat), stat.st_ino),
-            beneath: how.unwrap_or_else(|| Beneath::of(handle.as_fd())),
+            beneath: how.unwrap_or_else(|| Beneath::new(handle.as_fd())),
             any_case: case::is_any(handle.as_fd()),
             handle: Arc::new(handle),
             blocked,
