@@ -111,7 +111,7 @@ fn patched(
     });
     let outcomes = outcomes
         .map_err(|err| ToolError { output: String::new(), ..ToolError::new(err.to_string()) })?;
-    let mut made = Made::default();
+    let mut made = PatchedWorkspace::default();
     // Of each move the departure stands before the arrival.
     let (gone, put): (Vec<_>, Vec<_>) = outcomes.into_iter().partition(|it| it.content.is_none());
     let left: HashSet<String> = gone.iter().map(|it| it.path.clone()).collect();
@@ -175,7 +175,7 @@ impl<'a> Ground<'a> {
         &mut self,
         outcome: Outcome,
         left: &HashSet<String>,
-        made: &mut Made,
+        made: &mut PatchedWorkspace,
     ) -> Result<(), ToolError> {
         let origin = match &outcome.from {
             Some(from) => {
@@ -199,7 +199,7 @@ impl<'a> Ground<'a> {
         let bytes = old.as_ref().and_then(FileNode::bytes).unwrap_or_default();
         let around = match &origin {
             Some(_) => None,
-            None => EditSummary::of(bytes, &content),
+            None => EditSummary::new(bytes, &content),
         };
         let mut change = put(&path, old, content);
         let moved = outcome.from.as_ref().is_some_and(|it| left.contains(it));
@@ -229,7 +229,7 @@ fn room(file: &FileNode) -> u64 {
 
 /// What the patch makes of the workspace, and what is said about it.
 #[derive(Default)]
-struct Made {
+struct PatchedWorkspace {
     changes: Vec<Change>,
     directories: BTreeMap<PathBuf, Change>,
     proposed: Vec<(PathBuf, Option<FileNode>, eclusa::workspace::ContentDigest)>,
@@ -238,7 +238,7 @@ struct Made {
     removed: u64,
 }
 
-impl Made {
+impl PatchedWorkspace {
     fn delete(&mut self, path: PathBuf, old: Option<FileNode>) {
         let before = old.map(|it| Node::File(file_tools::let_go(it)));
         self.changes.push(Change { path, from: None, before, after: None });

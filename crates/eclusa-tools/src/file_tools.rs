@@ -224,7 +224,7 @@ pub(crate) struct CallContext {
 }
 
 impl CallContext {
-    fn of(job: &Job) -> CallContext {
+    fn new(job: &Job) -> CallContext {
         CallContext { conversation: job.conversation().to_owned(), hidden: job.hidden() }
     }
 }
@@ -234,7 +234,7 @@ pub(crate) async fn work(
     job: &Job,
     work: impl FnOnce(&CallContext) -> Result<Output, ToolError> + Send + 'static,
 ) -> Result<Output, ToolError> {
-    let caller = CallContext::of(job);
+    let caller = CallContext::new(job);
     tokio::task::spawn_blocking(move || work(&caller)).await.unwrap_or_else(broke_off)
 }
 
@@ -245,7 +245,7 @@ pub(crate) async fn work_on(
     job: &Job,
     work: impl FnOnce(&CallContext) -> Result<Output, ToolError> + Send + 'static,
 ) -> Result<Output, ToolError> {
-    let caller = CallContext::of(job);
+    let caller = CallContext::new(job);
     with_file(&context.files, path, move || work(&caller)).await.unwrap_or_else(broke_off)
 }
 

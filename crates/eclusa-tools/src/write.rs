@@ -111,7 +111,7 @@ fn written(
 
     let name = shown(&path);
     let size = content.len();
-    let around = old.as_ref().and_then(|_| EditSummary::of(bytes, &content));
+    let around = old.as_ref().and_then(|_| EditSummary::new(bytes, &content));
     let parents = if old.is_some() { Vec::new() } else { context.parents(&path)? };
     let made: Vec<String> = parents.iter().map(|it| format!("`{}`", shown(&it.path))).collect();
     let (before, is_new) = (old.as_ref().map(|it| it.digest), old.is_none());
@@ -160,7 +160,7 @@ fn replaced(old: &[u8], content: &str) -> (Vec<u8>, Option<String>) {
     // A text with line ends like these means them.
     let text = match content.contains("\r\n") {
         true => content.into(),
-        false => Newline::of(&decoded.text).dress(content),
+        false => Newline::detect(&decoded.text).dress(content),
     };
     let marked = text.starts_with('\u{FEFF}');
     let format = Format { bom: decoded.format.bom && !marked, ..decoded.format };
@@ -182,7 +182,7 @@ fn longer(old: &[u8], args: &WriteArgs) -> Result<Vec<u8>, ToolError> {
     };
     let text = match args.content.contains("\r\n") {
         true => args.content.as_str().into(),
-        false => Newline::of(&decoded.text).dress(&args.content),
+        false => Newline::detect(&decoded.text).dress(&args.content),
     };
     let format = Format { bom: false, ..decoded.format };
     let added = format.encode(&text).map_err(|err| {

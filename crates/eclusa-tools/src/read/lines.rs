@@ -9,7 +9,7 @@ use eclusa::{Output, ToolError};
 use serde_json::json;
 
 use super::{Reading, failed};
-use crate::text::{Encoding, Format, Page, Window, page};
+use crate::text::{Encoding, Format, TextPage, Window, page};
 
 /// Longer lines are cut.
 const LINE: usize = 2000;
@@ -40,7 +40,7 @@ pub(super) fn told(
     size: u64,
     format: Format,
     first: u64,
-    page: Page,
+    page: TextPage,
 ) -> Result<Output, ToolError> {
     let encoding = format.encoding.to_string();
     let data = json!({
@@ -74,7 +74,7 @@ pub(super) fn told(
     Ok(Output { text, data: Some(data), ..Output::default() })
 }
 
-fn remarks(page: &Page, format: Format, first: u64) -> Vec<String> {
+fn remarks(page: &TextPage, format: Format, first: u64) -> Vec<String> {
     let mut said = Vec::new();
     let shown = match page.lines {
         0 | 1 => format!("line {first}"),

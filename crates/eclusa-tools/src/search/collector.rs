@@ -19,7 +19,7 @@ pub(super) struct InFile {
     /// How many there are, as far as they were counted.
     pub(super) matches: usize,
     /// The lines to show.
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<MatchedLine>,
     /// What the lines take.
     pub(super) bytes: usize,
     /// Not all of it was kept.
@@ -30,7 +30,7 @@ pub(super) struct InFile {
 
 /// One line to show.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct MatchedLine {
     /// Which match of the file it belongs to.
     pub(super) of: usize,
     /// Its number in the file.
@@ -54,8 +54,8 @@ pub(super) struct Keeper<'a> {
 
 impl Keeper<'_> {
     fn keep(&mut self, of: usize, number: u64, matches: bool, text: String) {
-        self.found.bytes += text.len() + size_of::<Line>();
-        self.found.lines.push(Line { of, number, matches, text });
+        self.found.bytes += text.len() + size_of::<MatchedLine>();
+        self.found.lines.push(MatchedLine { of, number, matches, text });
     }
 }
 

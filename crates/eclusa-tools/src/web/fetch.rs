@@ -3,8 +3,8 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use super::{
-    Address, Answer, Checked, Host, HostRules, HttpTransport, Resolver, SystemResolver, Transport,
-    WebError, cache::Cache, check,
+    Address, Checked, Host, HostRules, HttpTransport, Resolver, SystemResolver, Transport,
+    WebAnswer, WebError, cache::Cache, check,
 };
 
 /// How much one fetch may cost.
@@ -216,7 +216,7 @@ impl Fetcher {
     }
 }
 
-fn fetched(hop: Checked, over: Vec<String>, answer: Answer) -> Fetched {
+fn fetched(hop: Checked, over: Vec<String>, answer: WebAnswer) -> Fetched {
     Fetched {
         address: hop.address().clone(),
         over,

@@ -19,7 +19,7 @@ pub(super) struct Mark {
 
 impl Mark {
     /// The mark of this line.
-    pub(super) fn of(number: u64) -> Mark {
+    pub(super) fn new(number: u64) -> Mark {
         let text = format!("{number:>6}\t");
         let mut shown = [0; MARK];
         for (to, from) in shown.iter_mut().zip(text.bytes()) {
@@ -43,7 +43,7 @@ impl Mark {
                 _ => return *digit += 1,
             }
         }
-        *self = Mark::of(self.number);
+        *self = Mark::new(self.number);
     }
 }
 
@@ -63,7 +63,7 @@ impl LineBuffer {
         lines: &[u8],
         mut fits: impl FnMut(usize, u64, usize) -> bool,
     ) -> (usize, u64) {
-        let mut mark = Mark::of(first);
+        let mut mark = Mark::new(first);
         let mut begin = 0;
         self.used = 0;
         for end in memchr_iter(b'\n', lines) {
