@@ -57,7 +57,7 @@ impl ClientQuestion {
         match self {
             ClientQuestion::Approval { form, .. } => {
                 form.goes_out();
-                let request = InputRequest::Elicitation(ElicitRequest::new(shown(form)?));
+                let request = InputRequest::Elicitation(ElicitRequest::new(form_request(form)?));
                 Some(InputRequests::from([(APPROVAL.to_owned(), request)]))
             }
             ClientQuestion::Input { requests, .. } => Some(requests.clone()),
@@ -128,7 +128,7 @@ impl ClientQuestion {
         };
         match self {
             ClientQuestion::Approval { mut form, mut answer, tell } => {
-                let Some(params) = shown(&form) else { return };
+                let Some(params) = form_request(&form) else { return };
                 form.goes_out();
                 let request = ServerRequest::ElicitRequest(ElicitRequest::new(params));
                 let said = tokio::select! {
@@ -245,7 +245,7 @@ async fn put(
 }
 
 /// The parameters of an elicitation.
-fn shown(form: &Form) -> Option<ElicitRequestParams> {
+fn form_request(form: &Form) -> Option<ElicitRequestParams> {
     Some(ElicitRequestParams::FormElicitationParams {
         meta: None,
         message: form.message.clone(),
