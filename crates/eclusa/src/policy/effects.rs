@@ -37,7 +37,7 @@ pub use kind::{EffectKind, GitFile};
 pub use crate::repository::{
     GitAction, GitActionKind, NewCommit, PathFacts, RefChange, RepositoryFacts, Tracked,
 };
-use links::{Way, led};
+use links::{Way, resolve_link};
 
 /// How many paths a reason names.
 const MAX_LISTED: usize = 3;
@@ -245,7 +245,8 @@ impl Rules {
         for change in changes {
             paths.push((Access::Write, change.path.to_string_lossy()));
             if let Some(Node::Link { target }) = &change.after
-                && let PathLocation::Inside(target) = self.root.place(&led(&change.path, target))
+                && let PathLocation::Inside(target) =
+                    self.root.place(&resolve_link(&change.path, target))
             {
                 paths.push((Access::Write, Cow::Owned(target.into_owned())));
             }
@@ -291,7 +292,7 @@ fn makes_executable(changes: &Changes, change: &Change) -> bool {
 
 /// True when a file or a link takes the place of a directory whose files programs trust: what it
 /// names would be trusted instead, and its path would not show.
-fn stands_in(change: &Change) -> bool {
+fn replaces_trusted_dir(change: &Change) -> bool {
     let name = change.path.file_name().unwrap_or_default();
     TRUSTED.iter().any(|it| name.eq_ignore_ascii_case(it))
         && matches!(change.after, Some(Node::File(_) | Node::Link { .. }))

@@ -22,7 +22,7 @@ pub(super) struct Index {
 }
 
 impl Index {
-    pub(super) fn of(rules: &[Rule]) -> Index {
+    pub(super) fn new(rules: &[Rule]) -> Index {
         let mut index = Index::default();
         let early = rules.iter().enumerate().filter(|(_, it)| it.effect_conditions().is_none());
         for (at, rule) in early {
