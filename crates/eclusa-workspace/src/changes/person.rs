@@ -59,7 +59,7 @@ struct PageLines {
 
 impl PageLines {
     fn part(&mut self, part: &Part<'_>) {
-        let _ = writeln!(self.out, "{}", part.told());
+        let _ = writeln!(self.out, "{}", part.describe());
         match &part.body {
             DiffBody::Text { old, new, compared } if part.is_file() => {
                 self.lines(compared, old, new)
@@ -140,7 +140,7 @@ fn behind_a_sign(line: &str) -> String {
 
 impl Part<'_> {
     /// What becomes of which path, and what stands in place of lines that are not shown.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         let mut text = heading(self);
         match &self.body {
             DiffBody::Same | DiffBody::Text { .. } => {}

@@ -211,7 +211,7 @@ fn acp(part: &Part<'_>, workspace: &Path) -> Vec<Value> {
     // A `diff` has no word for a deletion, a move, a mode, a link or what is not text.
     let plain = blocks.len() == 1 && part.new.is_some() && part.moved.is_none();
     if !plain || part.modes().is_some() || part.change.path.to_str().is_none() {
-        let text = part.told();
+        let text = part.describe();
         blocks.push(json!({ "type": "content", "content": { "type": "text", "text": text } }));
     }
     blocks
