@@ -17,7 +17,9 @@ use serde_json::json;
 
 use crate::{
     edit_summary::EditSummary,
-    file_tools::{self, CallContext, FileToolContext, counted, put, refused, shown},
+    file_tools::{
+        self, CallContext, FileToolContext, counted, display_path, refused, write_change,
+    },
     patch::{FilePatch, Kind, Outcome, apply_all, parse},
 };
 
@@ -201,7 +203,7 @@ impl<'a> Ground<'a> {
             Some(_) => None,
             None => EditSummary::new(bytes, &content),
         };
-        let mut change = put(&path, old, content);
+        let mut change = write_change(&path, old, content);
         let moved = outcome.from.as_ref().is_some_and(|it| left.contains(it));
         change.from = origin.as_ref().filter(|_| moved).map(|(path, _)| path.clone());
         if let Some(Node::File(file)) = &mut change.after {
@@ -214,7 +216,7 @@ impl<'a> Ground<'a> {
         }
         let linked = change.before.as_ref().and_then(|_| context.other_names(&path));
         let notes = outcome.notes.iter().map(ToString::to_string).chain(linked).collect();
-        made.put(change, around, notes);
+        made.add(change, around, notes);
         Ok(())
     }
 }
@@ -248,10 +250,10 @@ impl PatchedWorkspace {
         self.directories.extend(parents.into_iter().map(|it| (it.path.clone(), it)));
     }
 
-    fn put(&mut self, change: Change, around: Option<EditSummary>, notes: Vec<String>) {
-        let name = shown(&change.path);
+    fn add(&mut self, change: Change, around: Option<EditSummary>, notes: Vec<String>) {
+        let name = display_path(&change.path);
         let mut told = match (&change.from, &change.before) {
-            (Some(from), _) => format!("moved `{}` to `{name}`", shown(from)),
+            (Some(from), _) => format!("moved `{}` to `{name}`", display_path(from)),
             (None, None) => format!("made `{name}`"),
             (None, Some(_)) => format!("changed `{name}`"),
         };
@@ -275,7 +277,8 @@ impl PatchedWorkspace {
         let moved: HashSet<&PathBuf> =
             self.changes.iter().filter_map(|it| it.from.as_ref()).collect();
         let deleted = self.changes.iter().filter(|it| it.after.is_none());
-        let deleted = deleted.filter(|it| !moved.contains(&it.path)).map(|it| shown(&it.path));
+        let deleted =
+            deleted.filter(|it| !moved.contains(&it.path)).map(|it| display_path(&it.path));
         let mut told = self.told;
         told.extend(deleted.map(|it| format!("deleted `{it}`")));
         let files = told.len() as u64;

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::{
     edit_summary::EditSummary,
-    file_tools::{self, CallContext, FileToolContext, let_go, put, shown},
+    file_tools::{self, CallContext, FileToolContext, display_path, let_go, write_change},
     text::{self, Decoded, Edit, EditError, Edited, Format, decode},
 };
 
@@ -113,17 +113,17 @@ pub(crate) fn edited(
         }
     };
     let EditedFile { content, replaced, around } = made.map_err(|err| ToolError {
-        data: Some(json!({"path": shown(&path), "edit": err.index.map(|it| it + 1)})),
+        data: Some(json!({"path": display_path(&path), "edit": err.index.map(|it| it + 1)})),
         ..ToolError::new(format!("`{}`: {err}", one_line(asked)))
     })?;
     context.fits(asked, content.len())?;
 
     let parents = if old.is_some() { Vec::new() } else { context.parents(&path)? };
     let verb = if old.is_some() { "edited" } else { "made" };
-    let name = shown(&path);
+    let name = display_path(&path);
     let linked = old.as_ref().and_then(|_| context.other_names(&path));
     let linked = linked.map(|it| format!("\n({it})")).unwrap_or_default();
-    let change = put(&path, old, content);
+    let change = write_change(&path, old, content);
     if let Some(after) = change.after.as_ref().and_then(Node::file) {
         let known = change.before.as_ref().and_then(Node::file);
         context.seen.proposed(conversation, &path, known, after.digest);

@@ -25,7 +25,7 @@ pub(super) fn show(
     let Reading { path, size, head, rest } = reading;
     let read = page(Cursor::new(head).chain(rest), size, format, window(first, count, shown));
     let page = read.map_err(|err| failed(&path, &err))?;
-    told(&path, size, format, first, page)
+    page_output(&path, size, format, first, page)
 }
 
 /// So many lines from the first one on, as many as can be shown.
@@ -35,7 +35,7 @@ pub(super) fn window(first: u64, lines: u64, shown: usize) -> Window {
 
 /// The page as an answer, with a remark below it where there is something to say. Every line of
 /// the file has its number in front, so that none can be taken for the remark.
-pub(super) fn told(
+pub(super) fn page_output(
     path: &str,
     size: u64,
     format: Format,

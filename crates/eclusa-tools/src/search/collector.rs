@@ -6,7 +6,7 @@ use grep_matcher::Matcher as _;
 use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkFinish, SinkMatch};
 
-use super::{cancel::Cancel, line::shown};
+use super::{cancel::Cancel, line::display_line};
 
 /// Of a match over many lines, so many are shown.
 const LINES: usize = 50;
@@ -72,7 +72,7 @@ impl Sink for Keeper<'_> {
             let first = found.line_number().unwrap_or(0);
             for (line, number) in found.lines().take(LINES).zip(first..) {
                 let at = self.regex.find(line).ok().flatten().map_or(0, |it| it.start());
-                self.keep(of, number, true, shown(line, at));
+                self.keep(of, number, true, display_line(line, at));
             }
             if self.found.bytes > BYTES {
                 self.found.cut = true;
@@ -88,7 +88,7 @@ impl Sink for Keeper<'_> {
             _ => self.found.matches.saturating_sub(1),
         };
         let number = around.line_number().unwrap_or(0);
-        self.keep(of, number, false, shown(around.bytes(), 0));
+        self.keep(of, number, false, display_line(around.bytes(), 0));
         Ok(true)
     }
 

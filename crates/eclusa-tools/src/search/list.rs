@@ -104,7 +104,7 @@ fn list(
         Arc::new(Listing { ground, names, page: Mutex::new(ResultPage::new(offset, limit)) });
     let left_out = match args.recursive.unwrap_or(false) {
         true => listing.ground.walk(&listing, cancel),
-        false => listing.one(asked, cancel)?,
+        false => listing.list_one(asked, cancel)?,
     };
     let page = std::mem::replace(&mut *listing.page(), ResultPage::new(0, 0));
     let (items, total) = page.finish();
@@ -137,7 +137,7 @@ impl Listing {
     }
 
     /// The directory alone, read from its handle.
-    fn one(&self, asked: &str, cancel: &Cancel) -> Result<LeftOut, ToolError> {
+    fn list_one(&self, asked: &str, cancel: &Cancel) -> Result<LeftOut, ToolError> {
         let Ground { files, hidden, ignored, .. } = &self.ground;
         let ignores = (!ignored).then(|| Ignores::new(files.clone()));
         let mut directory = files.directory(asked).map_err(messages::unreachable)?;

@@ -156,7 +156,7 @@ impl Fetcher {
             .map_err(|_| WebError::Slow { url: url.clone(), limit: self.limits.time })??;
         let fetched = Arc::new(fetched);
         if fetched.status == 200 && !self.limits.keep.is_zero() {
-            self.cache.put(url, fetched.clone());
+            self.cache.insert(url, fetched.clone());
         }
         Ok((fetched, false))
     }

@@ -72,7 +72,7 @@ impl LineBuffer {
             }
             let rest = lines.get(begin..).unwrap_or_default();
             let line = rest.get(..end - begin).unwrap_or_default();
-            self.put(&mark, line.strip_suffix(b"\r").unwrap_or(line).len(), rest);
+            self.push_line(&mark, line.strip_suffix(b"\r").unwrap_or(line).len(), rest);
             mark.advance();
             begin = end + 1;
         }
@@ -85,7 +85,7 @@ impl LineBuffer {
     }
 
     /// One line: its mark, the first `length` bytes of `rest`, and an end of line.
-    fn put(&mut self, mark: &Mark, length: usize, rest: &[u8]) {
+    fn push_line(&mut self, mark: &Mark, length: usize, rest: &[u8]) {
         let wanted = self.used + MARK + MOVED + length + 1;
         if self.bytes.len() < wanted {
             self.bytes.resize(wanted * 2, 0);
