@@ -115,7 +115,7 @@ impl ClientQuestion {
     /// while a question is open, so that a client has one at a time. `over` is cancelled when the
     /// request has its answer: a client that closes the form because of that has said nothing, and
     /// is asked again when it comes back for the call.
-    pub(crate) async fn put(
+    pub(crate) async fn ask(
         mut self,
         peer: Peer<RoleServer>,
         within: RequestId,
@@ -132,7 +132,7 @@ impl ClientQuestion {
                 form.goes_out();
                 let request = ServerRequest::ElicitRequest(ElicitRequest::new(params));
                 let said = tokio::select! {
-                    said = put(&peer, request, &within) => said,
+                    said = send_request(&peer, request, &within) => said,
                     () = answer.closed() => return,
                 };
                 let closed = |it: &Value| it.get("action").is_some_and(|it| it == "cancel");
@@ -152,7 +152,7 @@ impl ClientQuestion {
                 let put_all = async {
                     let mut all = InputResponses::new();
                     for (name, request) in requests {
-                        all.insert(name, put(&peer, sent(request), &within).await?);
+                        all.insert(name, send_request(&peer, sent(request), &within).await?);
                     }
                     Ok(all)
                 };
@@ -218,7 +218,7 @@ impl Drop for CancelOnDrop {
     }
 }
 
-async fn put(
+async fn send_request(
     peer: &Peer<RoleServer>,
     mut request: ServerRequest,
     within: &RequestId,

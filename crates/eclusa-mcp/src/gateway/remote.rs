@@ -241,7 +241,7 @@ struct StoredToken {
 }
 
 impl StoredToken {
-    fn put(&self, token: Option<&[u8]>) -> Result<(), AuthError> {
+    fn save_token(&self, token: Option<&[u8]>) -> Result<(), AuthError> {
         self.keys.keep(&self.server, token).map_err(unkept)
     }
 }
@@ -258,10 +258,10 @@ impl CredentialStore for StoredToken {
     }
 
     async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
-        self.put(Some(&serde_json::to_vec(&credentials).map_err(unkept)?))
+        self.save_token(Some(&serde_json::to_vec(&credentials).map_err(unkept)?))
     }
 
     async fn clear(&self) -> Result<(), AuthError> {
-        self.put(None)
+        self.save_token(None)
     }
 }

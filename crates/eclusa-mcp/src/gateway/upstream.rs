@@ -178,7 +178,7 @@ impl Upstream {
             about,
             starts: self.starts.load(Ordering::Relaxed)
                 + self.era.second().map_or(0, |it| it.starts.load(Ordering::Relaxed)),
-            tools: self.told().tools.clone(),
+            tools: self.tool_catalogue().tools.clone(),
             remarks: Vec::new(),
         }
     }

@@ -78,7 +78,7 @@ pub(crate) fn page<T>(
 
 fn display(tool: &Registered, gateway: Option<&Gateway>) -> Tool {
     let scene = Scene::default();
-    let told = tool.server().and(gateway).and_then(|it| it.shown(tool.name()));
+    let told = tool.server().and(gateway).and_then(|it| it.tool_display(tool.name()));
     let name = told.as_ref().and_then(|it| it.name.clone());
     let name = name.unwrap_or_else(|| tool.name().to_owned());
     let mut schema = tool.schema().clone();
