@@ -174,7 +174,7 @@ async fn judge_and_commit(
         }
         let undo = committed?;
         note(trail, |it| it.budget = setup.live.policy.load().budget_spent(&counted.after));
-        return Ok((undo, part.map(|it| it.told())));
+        return Ok((undo, part.map(|it| it.describe())));
     }
     Err(denied("other calls of this session were quicker each time; make the call again"))
 }

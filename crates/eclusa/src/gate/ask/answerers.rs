@@ -77,7 +77,7 @@ impl Inquiry<'_> {
         // Whoever never waits asks nobody who would have to be waited for.
         let present = if run.park || required { &[][..] } else { &setup.approvers[..] };
         let allows = setup.on_no_approver == OnNoApprover::AllowWithWarning;
-        let settings = allows && !required && self.covers.is_some();
+        let settings = allows && !required && !self.running;
         let mut answerers = vec![Answerer::EarlierAnswer, Answerer::Allowance];
         answerers.extend(present.iter().chain(queue).map(Answerer::Approver));
         answerers.extend(settings.then_some(Answerer::Settings));
