@@ -43,7 +43,7 @@ pub(crate) fn from_server(text: &[u8]) -> serde_json::Result<RxJsonRpcMessage<Ro
 
 /// What a server is sent.
 pub(crate) fn to_server(message: &TxJsonRpcMessage<RoleClient>) -> serde_json::Result<Vec<u8>> {
-    match SentCall::of(message) {
+    match SentCall::parse(message) {
         Some(call) => serde_json::to_vec(&call),
         None => serde_json::to_vec(message),
     }
@@ -147,7 +147,7 @@ struct SentParams<'a> {
 
 impl SentCall<'_> {
     /// The call that a message is, unless its `_meta` would have to be put together.
-    fn of(message: &TxJsonRpcMessage<RoleClient>) -> Option<SentCall<'_>> {
+    fn parse(message: &TxJsonRpcMessage<RoleClient>) -> Option<SentCall<'_>> {
         let JsonRpcMessage::Request(request) = message else { return None };
         let ClientRequest::CallToolRequest(call) = &request.request else { return None };
         if call.params.meta.is_some() || call.extensions.get::<MetaObject>().is_some() {

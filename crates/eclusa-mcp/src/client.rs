@@ -125,7 +125,7 @@ impl Approver for ThroughClient {
                 return Err(none("the MCP client does not declare elicitation"));
             }
             let (answer, answered) = oneshot::channel();
-            let (form, tell) = (Form::of(question), client.tell.clone());
+            let (form, tell) = (Form::new(question), client.tell.clone());
             let asked = ClientQuestion::Approval { form, answer, tell };
             let told = client.tell.send(ClientMessage::Question(asked)).await;
             told.map_err(|_| none("the MCP client is gone"))?;

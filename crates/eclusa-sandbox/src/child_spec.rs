@@ -147,7 +147,7 @@ impl ChildSpec {
     ) -> Result<ChildSpec, SandboxError> {
         demand(plan, capabilities)?;
         let namespaces = capabilities.namespaces;
-        let places = Places::of(plan)?;
+        let places = Places::new(plan)?;
         places.can_hide(namespaces)?;
         let network = namespaces != Namespaces::None;
         let join = plan.network.clone().filter(|_| network);
@@ -193,7 +193,7 @@ impl ChildSpec {
             holds,
             cgroup: group.as_ref().map(Group::entrance).transpose()?,
             group,
-            caps: Caps::of(plan, namespaces, own_pid_max),
+            caps: Caps::new(plan, namespaces, own_pid_max),
             argv: argv(plan)?,
             env: env(plan, proxy)?,
             terminal: plan.terminal.as_deref().map(terminal).transpose()?,

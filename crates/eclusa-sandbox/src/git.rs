@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use config::Name;
+use eclusa_git::ConfigName;
 pub use person::personal_git_settings;
 use repository::DriverNames;
 
@@ -112,7 +112,7 @@ fn environment(
     let names = &names.list;
     let mut settings: BTreeMap<OsString, OsString> = BTreeMap::new();
     for (name, value) in person {
-        let said = Name::parse(name.as_bytes()).is_none_or(|it| names.contains(&it));
+        let said = ConfigName::parse(name.as_bytes()).is_none_or(|it| names.contains(&it));
         if !said {
             settings.insert(name.into(), value.into());
         }
@@ -125,7 +125,7 @@ fn environment(
         } else if let Some(value) = neutral(name) {
             settings.insert(name.to_os_string(), value.into());
             if name.section == "filter" {
-                let required = Name { key: "required".into(), ..name.clone() };
+                let required = ConfigName { key: "required".into(), ..name.clone() };
                 settings.insert(required.to_os_string(), "false".into());
             }
         }
@@ -149,7 +149,7 @@ fn environment(
 }
 
 /// What to set a name to so that it starts nothing, if it could start something.
-fn neutral(name: &Name) -> Option<&'static str> {
+fn neutral(name: &ConfigName) -> Option<&'static str> {
     let (section, key) = (name.section.as_str(), name.key.as_str());
     Some(match (section, key) {
         ("filter", "clean" | "smudge" | "process") => "",

@@ -58,12 +58,12 @@ struct Owner {
 }
 
 /// Who hears of what could not be removed, and why.
-type Report = dyn Fn(&Path, &io::Error) + Send + Sync;
+type RemovalReport = dyn Fn(&Path, &io::Error) + Send + Sync;
 
 /// What a pool and its thread share.
 struct Inside {
     place: PathBuf,
-    report: Box<Report>,
+    report: Box<RemovalReport>,
     layers: Mutex<Layers>,
     changed: Condvar,
 }

@@ -97,25 +97,25 @@ fn trial(capabilities: &HostCapabilities, state: Option<&Path>) -> Result<(), Sa
         return Ok(());
     }
     let layers = match state {
-        Some(state) => Some(Layers::new(state)?),
+        Some(state) => Some(ProbeLayers::new(state)?),
         None => None,
     };
     let mut plan = Plan::new(vec!["/".into()], "/");
     plan.may_lack = capabilities.missing();
-    plan.stage.extend(layers.as_ref().map(Layers::staging));
+    plan.stage.extend(layers.as_ref().map(ProbeLayers::staging));
     Sandbox::trial(&plan, capabilities)
 }
 
 /// Three empty directories, gone afterwards.
-struct Layers(std::path::PathBuf);
+struct ProbeLayers(std::path::PathBuf);
 
-impl Layers {
-    fn new(state: &Path) -> Result<Layers, SandboxError> {
+impl ProbeLayers {
+    fn new(state: &Path) -> Result<ProbeLayers, SandboxError> {
         sweep(state);
         let failed =
             |source| SandboxError::System { what: "make a directory for the self-test", source };
         let nanos = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());
-        let layers = Layers(state.join(format!("{PREFIX}{}-{nanos}", std::process::id())));
+        let layers = ProbeLayers(state.join(format!("{PREFIX}{}-{nanos}", std::process::id())));
         std::fs::create_dir(&layers.0).map_err(failed)?;
         for name in ["lower", "upper", "work"] {
             std::fs::create_dir(layers.0.join(name)).map_err(failed)?;
@@ -142,12 +142,12 @@ fn sweep(state: &Path) {
         let ours = entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes());
         let changed = entry.metadata().and_then(|it| it.modified()).ok().filter(|_| ours);
         if changed.and_then(|it| it.elapsed().ok()).is_some_and(|age| age > STALE) {
-            drop(Layers(entry.path()));
+            drop(ProbeLayers(entry.path()));
         }
     }
 }
 
-impl Drop for Layers {
+impl Drop for ProbeLayers {
     #[expect(clippy::disallowed_methods, reason = "its own directory, or one nobody uses any more")]
     fn drop(&mut self) {
         use std::os::unix::fs::PermissionsExt as _;

@@ -48,11 +48,11 @@ pub struct Proxy {
     model_proxy: Option<ModelService>,
     resolver: Arc<dyn Resolver>,
     limits: Limits,
-    report: Report,
+    report: AttemptReport,
 }
 
 /// Who is told of attempts.
-type Report = Arc<dyn Fn(Attempt) + Send + Sync>;
+type AttemptReport = Arc<dyn Fn(Attempt) + Send + Sync>;
 
 /// How much a command may ask of the proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -35,7 +35,7 @@ pub struct Caps {
 }
 
 impl Caps {
-    pub(crate) fn of(plan: &Plan, namespaces: Namespaces, own_pid_max: bool) -> Caps {
+    pub(crate) fn new(plan: &Plan, namespaces: Namespaces, own_pid_max: bool) -> Caps {
         let group = plan.cgroup.is_some();
         let memory = match plan.limits.memory {
             None => Cap::Open,

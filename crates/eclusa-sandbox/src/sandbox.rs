@@ -78,10 +78,10 @@ impl Sandbox {
         if spec.join.is_none() {
             spec.join = network_pool::take(spec.namespaces);
         }
-        let watch = supervise::Watch::of(plan, cancel.clone(), enforcement.clone());
+        let watch = supervise::Watch::new(plan, cancel.clone(), enforcement.clone());
         let thread = std::thread::Builder::new()
             .name("sandbox".into())
-            .spawn(move || match Started::new(spec) {
+            .spawn(move || match StartedCommand::new(spec) {
                 Err(error) => {
                     let message = io::Error::other(error.to_string());
                     let _ = tell.send(Err(error));
@@ -107,7 +107,7 @@ impl Sandbox {
     pub(crate) fn trial(plan: &Plan, capabilities: &HostCapabilities) -> Result<(), SandboxError> {
         let mut spec = ChildSpec::build(plan, capabilities)?;
         spec.argv.truncate(1);
-        let (mut started, _) = Started::new(spec)?;
+        let (mut started, _) = StartedCommand::new(spec)?;
         started.child.wait().map_err(trying("wait for the self-test")).map(drop)
     }
 
@@ -160,7 +160,7 @@ impl Drop for Sandbox {
 }
 
 /// A command that has started: its first process, and the ends of its pipes.
-struct Started {
+struct StartedCommand {
     child: Child,
     /// Whether killing the first process kills all.
     namespace: bool,
@@ -188,9 +188,9 @@ fn pipe() -> Result<(OwnedFd, OwnedFd), SandboxError> {
     Ok((high(read)?, high(write)?))
 }
 
-impl Started {
+impl StartedCommand {
     /// Starts the first process, and hands out what it handed over.
-    fn new(mut spec: ChildSpec) -> Result<(Started, HandedFds), SandboxError> {
+    fn new(mut spec: ChildSpec) -> Result<(StartedCommand, HandedFds), SandboxError> {
         let (output, output_end) = pipe()?;
         let (status, status_end) = pipe()?;
         let (failure, failure_end) = pipe()?;
@@ -238,7 +238,7 @@ impl Started {
         }
         let namespace = spec.namespaces != Namespaces::None;
         let (caps, group) = (spec.caps, spec.group.take());
-        Ok((Started { child, namespace, output, status, caps, group }, handed))
+        Ok((StartedCommand { child, namespace, output, status, caps, group }, handed))
     }
 }
 

@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
+use eclusa_git::is_tracked;
 use eclusa_workspace::{
     Blocked,
     files::{SECRET_PLACES, SYSTEM_SECRETS, secret_in_file},
-    git_index::is_tracked,
 };
 
 /// Where secrets are looked for by name: so deep, and so many entries at most.

@@ -89,7 +89,7 @@ pub enum SandboxError {
         enforcement: Enforcement,
     },
     /// The kernel refused a step.
-    #[error("could not {}{}: {source}", step.what(), named(path.as_ref()))]
+    #[error("could not {}{}: {source}", step.what(), quote_path(path.as_ref()))]
     Step {
         /// Which.
         step: Step,
@@ -108,7 +108,7 @@ pub enum SandboxError {
     },
 }
 
-fn named(path: Option<&PathBuf>) -> String {
+fn quote_path(path: Option<&PathBuf>) -> String {
     path.map(|path| format!(" (`{}`)", path.display())).unwrap_or_default()
 }
 

@@ -1,22 +1,13 @@
-//! A script, read: every command in it, and every reason to doubt that these are all.
-
-use std::panic::{AssertUnwindSafe, catch_unwind};
+//! The last stage: a script, read. Every command in it with what it runs in turn, every reason to
+//! doubt that these are all, and the catastrophe among them, if there is one.
 
 use crate::catastrophe::{self, Bindings, Catastrophe, PipeData, Suspect, Target, Verb};
-use crate::compare::{compare, line};
-use crate::limits::{
-    MAX_BROKEN_BYTES, MAX_BYTES, MAX_COMMANDS, MAX_NESTING, MAX_SUSPECT_BYTES, MAX_SUSPECTS,
-};
-use crate::outline::Outline;
-use crate::variable_origin::VariableOrigins;
-use crate::{
-    Command, Doubt, NestedCommands, Part, Unknown, Word, characters, hidden_forms, programs,
-    shuck_parser, tree_sitter,
-};
+use crate::commands::{self, Outer};
+use crate::limits::{MAX_BYTES, MAX_COMMANDS, MAX_NESTING, MAX_SUSPECT_BYTES, MAX_SUSPECTS};
+use crate::syntax::{self, characters, line};
+use crate::{Command, Doubt, NestedCommands, Part, Unknown, Word, programs};
 
 mod builtins;
-mod commands;
-mod working_directory;
 
 /// Doubts that are kept. One is enough for a verdict; more are for people.
 const MAX_DOUBTS: usize = 16;
@@ -59,15 +50,6 @@ fn read_with(script: &str, look: &dyn Fn(&[Word]) -> programs::CommandProfile) -
     analyser.analysis
 }
 
-/// What is around a nested script or command.
-#[derive(Debug, Clone, Default)]
-struct Outer {
-    via: Vec<String>,
-    moved: Vec<Word>,
-    background: bool,
-    depth: usize,
-}
-
 struct Analyser<'f> {
     look: &'f dyn Fn(&[Word]) -> programs::CommandProfile,
     analysis: Analysis,
@@ -99,34 +81,29 @@ impl Analyser<'_> {
         if let Some(doubt) = characters::find_invisible(script) {
             self.doubt(doubt.what, doubt.at);
         }
-        let Some((first, second)) = self.witnesses(script) else { return };
-        let account = compare(script, &first, &second);
+        let syntax = match syntax::read(script) {
+            Ok(syntax) => syntax,
+            Err(doubt) => return self.refuse(doubt),
+        };
+        let account = syntax.compare(script);
         for doubt in account.doubts {
-            self.doubt(doubt.what, doubt.at);
-        }
-        for (what, at) in hidden_forms::find(script, [&first, &second]) {
-            self.doubt(what, line(script, at));
-        }
-        for (what, at) in hidden_forms::worked_out(script, [&first, &second]) {
-            self.add_doubt(Doubt { contained: true, ..Doubt::new(what, line(script, at)) });
+            self.add_doubt(doubt);
         }
         if account.commands.is_empty() {
             self.doubt("there is no command in it", line(script, 0));
         }
-        if let Some(name) = second.bomb(script).or_else(|| first.bomb(script)) {
+        if let Some(name) = syntax.fork_bomb(script) {
             let bomb = Catastrophe::new(Verb::Multiply, Target::Function);
             self.analysis.catastrophe.get_or_insert(bomb.with_command(name.clone()));
             self.analysis.fork_bomb.get_or_insert(name);
         }
-        if let Some(span) = second.spawning {
+        if let Some(span) = syntax.second.spawning {
             let endless = Catastrophe::new(Verb::Multiply, Target::Loop);
             self.analysis.catastrophe.get_or_insert(endless.with_command(line(script, span.start)));
         }
-        let mut names = VariableOrigins::collect(script, [&first, &second]);
-        names.keep_local(script);
-        let commands = commands::read(script, [&first, &second], &names, &account.commands, outer);
-        let feeds = catastrophe::between(&commands.list, &commands.starts, &second.pipes);
-        let values = Bindings::collect(&commands.list, &feeds, &second, script);
+        let commands = commands::read(script, &syntax, &account.commands, outer);
+        let feeds = catastrophe::between(&commands.list, &commands.starts, &syntax.second.pipes);
+        let values = Bindings::collect(&commands.list, &feeds, &syntax.second, script);
         // Nothing that nobody knows is run without one of these.
         let tells = script.contains(['$', '`', '|', '<', '>']);
         let mut held = if tells { catastrophe::held(&commands.list, &feeds) } else { Vec::new() };
@@ -154,7 +131,7 @@ impl Analyser<'_> {
             held.into_iter().for_each(|it| self.suspect(Suspect::Text(it), None));
         }
         self.blind |= around;
-        for text in hidden_forms::groups(script, [&first, &second]) {
+        for text in syntax.groups(script) {
             self.suspect(Suspect::Text(text), None);
         }
     }
@@ -291,35 +268,6 @@ impl Analyser<'_> {
                 }
             }
         }
-    }
-
-    /// What both parsers say. A long text with a mistake in it is refused before the one that takes
-    /// very long over mistakes sees it.
-    fn witnesses(&mut self, script: &str) -> Option<(Outline, Outline)> {
-        if script.len() <= MAX_BROKEN_BYTES {
-            let first = self.witness(tree_sitter::outline, script)?;
-            let second = self.witness(shuck_parser::outline, script)?;
-            return Some((first, second));
-        }
-        let second = self.witness(shuck_parser::outline, script)?;
-        if let Some((why, at)) = second.trouble {
-            let what = format!("a long text with a mistake in it: {why}");
-            self.refuse(Doubt::new(what, line(script, at)));
-            return None;
-        }
-        Some((self.witness(tree_sitter::outline, script)?, second))
-    }
-
-    /// What a parser says; nothing when it panicked or gave up.
-    fn witness(&mut self, parser: fn(&str) -> Outline, script: &str) -> Option<Outline> {
-        let outline = catch_unwind(AssertUnwindSafe(|| parser(script))).unwrap_or_else(|_| {
-            Outline::unread("reading the text failed; this is a bug in Eclusa")
-        });
-        if let Some((what, at)) = outline.unread {
-            self.refuse(Doubt::new(what, line(script, at)));
-            return None;
-        }
-        Some(outline)
     }
 
     fn refuse(&mut self, doubt: Doubt) {

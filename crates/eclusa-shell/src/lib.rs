@@ -5,22 +5,27 @@
 //! where one of them errs, or where a form is met that can run commands unseen, the analysis says
 //! so as a [`Doubt`].
 //!
+//! It is read in stages, and each hands a value to the next:
+//!
+//! ```text
+//! text ─ syntax ──► Syntax          what two parsers saw, compared
+//!      ─ commands ► CommandList     words as the shell makes them, loops and `cd` followed
+//!      ─ programs ► CommandProfile  what each command does, by the table of programs
+//!      ─ analysis ► Analysis        commands, what they run in turn, doubts, catastrophes
+//! ```
+//!
+//! What follows from it is a verdict, and that is for `eclusa` to say.
+//!
 //! Pure: no disk, no clock, no environment, nothing is run.
 
 mod analysis;
 pub mod catastrophe;
-mod characters;
 mod command;
-mod compare;
-mod hidden_forms;
+mod commands;
 pub mod limits;
 mod nested;
-mod outline;
 pub mod programs;
-mod reader;
-mod shuck_parser;
-mod tree_sitter;
-mod variable_origin;
+mod syntax;
 mod variables;
 mod word;
 
@@ -29,8 +34,8 @@ mod tests;
 
 pub use analysis::{Analysis, analyse, analyse_with};
 pub use catastrophe::Catastrophe;
-pub use characters::is_visible;
 pub use command::{Assignment, Command, Doubt, Redirect, RedirectKind, WorkingDirectories};
 pub use nested::NestedCommands;
+pub use syntax::characters::is_visible;
 pub use variables::{Influence, influence, is_plain_pager};
 pub use word::{Part, Unknown, Word};

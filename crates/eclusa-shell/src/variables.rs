@@ -23,13 +23,14 @@ impl Influence {
     }
 }
 
-struct Table {
+struct VariableTable {
     exact: HashMap<&'static str, Influence>,
     starts: Vec<(&'static str, Influence)>,
     ends: Vec<(&'static str, Influence)>,
 }
 
-static TABLE: LazyLock<Table> = LazyLock::new(|| load(include_str!("../data/variables.txt")));
+static TABLE: LazyLock<VariableTable> =
+    LazyLock::new(|| load(include_str!("../data/variables.txt")));
 
 /// What setting `name` does.
 pub fn influence(name: &str) -> Influence {
@@ -54,8 +55,8 @@ pub fn is_plain_pager(name: &str, value: Option<&str>) -> bool {
     pager && matches!(value, Some("cat" | ""))
 }
 
-fn load(text: &'static str) -> Table {
-    let mut table = Table { exact: HashMap::new(), starts: Vec::new(), ends: Vec::new() };
+fn load(text: &'static str) -> VariableTable {
+    let mut table = VariableTable { exact: HashMap::new(), starts: Vec::new(), ends: Vec::new() };
     for line in text.lines() {
         let mut fields = line.split_whitespace();
         let influence = match fields.next() {

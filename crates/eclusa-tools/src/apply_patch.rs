@@ -17,7 +17,9 @@ use serde_json::json;
 
 use crate::{
     edit_summary::EditSummary,
-    file_tools::{self, CallContext, FileToolContext, counted, put, refused, shown},
+    file_tools::{
+        self, CallContext, FileToolContext, counted, display_path, refused, write_change,
+    },
     patch::{FilePatch, Kind, Outcome, apply_all, parse},
 };
 
@@ -111,7 +113,7 @@ fn patched(
     });
     let outcomes = outcomes
         .map_err(|err| ToolError { output: String::new(), ..ToolError::new(err.to_string()) })?;
-    let mut made = Made::default();
+    let mut made = PatchedWorkspace::default();
     // Of each move the departure stands before the arrival.
     let (gone, put): (Vec<_>, Vec<_>) = outcomes.into_iter().partition(|it| it.content.is_none());
     let left: HashSet<String> = gone.iter().map(|it| it.path.clone()).collect();
@@ -175,7 +177,7 @@ impl<'a> Ground<'a> {
         &mut self,
         outcome: Outcome,
         left: &HashSet<String>,
-        made: &mut Made,
+        made: &mut PatchedWorkspace,
     ) -> Result<(), ToolError> {
         let origin = match &outcome.from {
             Some(from) => {
@@ -199,9 +201,9 @@ impl<'a> Ground<'a> {
         let bytes = old.as_ref().and_then(FileNode::bytes).unwrap_or_default();
         let around = match &origin {
             Some(_) => None,
-            None => EditSummary::of(bytes, &content),
+            None => EditSummary::new(bytes, &content),
         };
-        let mut change = put(&path, old, content);
+        let mut change = write_change(&path, old, content);
         let moved = outcome.from.as_ref().is_some_and(|it| left.contains(it));
         change.from = origin.as_ref().filter(|_| moved).map(|(path, _)| path.clone());
         if let Some(Node::File(file)) = &mut change.after {
@@ -214,7 +216,7 @@ impl<'a> Ground<'a> {
         }
         let linked = change.before.as_ref().and_then(|_| context.other_names(&path));
         let notes = outcome.notes.iter().map(ToString::to_string).chain(linked).collect();
-        made.put(change, around, notes);
+        made.add(change, around, notes);
         Ok(())
     }
 }
@@ -229,7 +231,7 @@ fn room(file: &FileNode) -> u64 {
 
 /// What the patch makes of the workspace, and what is said about it.
 #[derive(Default)]
-struct Made {
+struct PatchedWorkspace {
     changes: Vec<Change>,
     directories: BTreeMap<PathBuf, Change>,
     proposed: Vec<(PathBuf, Option<FileNode>, eclusa::workspace::ContentDigest)>,
@@ -238,7 +240,7 @@ struct Made {
     removed: u64,
 }
 
-impl Made {
+impl PatchedWorkspace {
     fn delete(&mut self, path: PathBuf, old: Option<FileNode>) {
         let before = old.map(|it| Node::File(file_tools::let_go(it)));
         self.changes.push(Change { path, from: None, before, after: None });
@@ -248,10 +250,10 @@ impl Made {
         self.directories.extend(parents.into_iter().map(|it| (it.path.clone(), it)));
     }
 
-    fn put(&mut self, change: Change, around: Option<EditSummary>, notes: Vec<String>) {
-        let name = shown(&change.path);
+    fn add(&mut self, change: Change, around: Option<EditSummary>, notes: Vec<String>) {
+        let name = display_path(&change.path);
         let mut told = match (&change.from, &change.before) {
-            (Some(from), _) => format!("moved `{}` to `{name}`", shown(from)),
+            (Some(from), _) => format!("moved `{}` to `{name}`", display_path(from)),
             (None, None) => format!("made `{name}`"),
             (None, Some(_)) => format!("changed `{name}`"),
         };
@@ -275,7 +277,8 @@ impl Made {
         let moved: HashSet<&PathBuf> =
             self.changes.iter().filter_map(|it| it.from.as_ref()).collect();
         let deleted = self.changes.iter().filter(|it| it.after.is_none());
-        let deleted = deleted.filter(|it| !moved.contains(&it.path)).map(|it| shown(&it.path));
+        let deleted =
+            deleted.filter(|it| !moved.contains(&it.path)).map(|it| display_path(&it.path));
         let mut told = self.told;
         told.extend(deleted.map(|it| format!("deleted `{it}`")));
         let files = told.len() as u64;

@@ -310,7 +310,7 @@ fn writes(only_reads: bool) -> Writes {
 }
 
 /// Ends a command that nobody waits for any more.
-struct Watch(Arc<Mutex<RunningCommand>>);
+struct EndOnDrop(Arc<Mutex<RunningCommand>>);
 
 #[derive(Default)]
 struct RunningCommand {
@@ -318,7 +318,7 @@ struct RunningCommand {
     gone: bool,
 }
 
-impl Drop for Watch {
+impl Drop for EndOnDrop {
     fn drop(&mut self) {
         let mut watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         watched.gone = true;
@@ -335,7 +335,7 @@ async fn run(
     (watcher, long): (Option<Watcher>, LongOutput),
     job: &Job,
 ) -> Result<Ran, RunError> {
-    let watch = Watch(Arc::default());
+    let watch = EndOnDrop(Arc::default());
     let watched = watch.0.clone();
     let (tell, mut told) = tokio::sync::mpsc::channel::<String>(8);
     let mut running = tokio::task::spawn_blocking(move || {

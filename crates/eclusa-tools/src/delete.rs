@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    file_tools::{self, FileToolContext, counted, refused, shown},
+    file_tools::{self, FileToolContext, counted, display_path, refused},
     tree::tree,
 };
 
@@ -62,7 +62,7 @@ impl TypedTool for Delete {
 fn deleted(context: &FileToolContext, asked: &str, recursive: bool) -> Result<Output, ToolError> {
     let found = context.files.entry(asked, 0).map_err(refused)?;
     let Some(node) = found.node else { return Err(refused(context.files.missing(asked))) };
-    let (name, kind) = (shown(&found.path), node.kind());
+    let (name, kind) = (display_path(&found.path), node.kind());
     if matches!(node, Node::Directory { .. }) && !recursive {
         let mut listing =
             context.files.directory(file_tools::asked(&found.path)).map_err(refused)?;

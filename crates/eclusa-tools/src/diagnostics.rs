@@ -59,7 +59,7 @@ impl Severity {
     }
 
     /// What a program means by its own word.
-    fn of(word: &str) -> Option<Severity> {
+    fn parse(word: &str) -> Option<Severity> {
         match word {
             "error" | "fatal error" | "fatal" | "error: internal compiler error" => {
                 Some(Severity::Error)

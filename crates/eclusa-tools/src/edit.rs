@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::{
     edit_summary::EditSummary,
-    file_tools::{self, CallContext, FileToolContext, let_go, put, shown},
+    file_tools::{self, CallContext, FileToolContext, display_path, let_go, write_change},
     text::{self, Decoded, Edit, EditError, Edited, Format, decode},
 };
 
@@ -112,18 +112,18 @@ pub(crate) fn edited(
             (Some(file), made)
         }
     };
-    let Made { content, replaced, around } = made.map_err(|err| ToolError {
-        data: Some(json!({"path": shown(&path), "edit": err.index.map(|it| it + 1)})),
+    let EditedFile { content, replaced, around } = made.map_err(|err| ToolError {
+        data: Some(json!({"path": display_path(&path), "edit": err.index.map(|it| it + 1)})),
         ..ToolError::new(format!("`{}`: {err}", one_line(asked)))
     })?;
     context.fits(asked, content.len())?;
 
     let parents = if old.is_some() { Vec::new() } else { context.parents(&path)? };
     let verb = if old.is_some() { "edited" } else { "made" };
-    let name = shown(&path);
+    let name = display_path(&path);
     let linked = old.as_ref().and_then(|_| context.other_names(&path));
     let linked = linked.map(|it| format!("\n({it})")).unwrap_or_default();
-    let change = put(&path, old, content);
+    let change = write_change(&path, old, content);
     if let Some(after) = change.after.as_ref().and_then(Node::file) {
         let known = change.before.as_ref().and_then(Node::file);
         context.seen.proposed(conversation, &path, known, after.digest);
@@ -142,7 +142,7 @@ pub(crate) fn edited(
 }
 
 /// What edits make of a file.
-struct Made {
+struct EditedFile {
     content: Vec<u8>,
     replaced: Vec<usize>,
     around: EditSummary,
@@ -151,7 +151,7 @@ struct Made {
 /// Edits what is in a file. Several copies of a large file are in memory at once, and so what is
 /// not needed any more is let go: the bytes once they are text of another encoding, and the old
 /// text before the new one becomes bytes.
-fn remade(mut file: FileNode, edits: &[Edit<'_>]) -> (FileNode, Result<Made, EditError>) {
+fn remade(mut file: FileNode, edits: &[Edit<'_>]) -> (FileNode, Result<EditedFile, EditError>) {
     let bytes = file.bytes().unwrap_or_default();
     let (format, text) = match decode(bytes) {
         Ok(Decoded { text: Cow::Borrowed(text), format }) => {
@@ -169,7 +169,11 @@ fn remade(mut file: FileNode, edits: &[Edit<'_>]) -> (FileNode, Result<Made, Edi
     (file, made(Some(Cow::Owned(text)), format, edits))
 }
 
-fn made(old: Option<Cow<'_, str>>, format: Format, edits: &[Edit<'_>]) -> Result<Made, EditError> {
+fn made(
+    old: Option<Cow<'_, str>>,
+    format: Format,
+    edits: &[Edit<'_>],
+) -> Result<EditedFile, EditError> {
     let Edited { content, replaced } = text::edit(old.as_deref(), edits)?;
     let around = EditSummary::of_text(old.as_deref().unwrap_or_default(), &content);
     drop(old);
@@ -178,5 +182,5 @@ fn made(old: Option<Cow<'_, str>>, format: Format, edits: &[Edit<'_>]) -> Result
         of: edits.len(),
         fault: err.into(),
     })?;
-    Ok(Made { content, replaced, around })
+    Ok(EditedFile { content, replaced, around })
 }

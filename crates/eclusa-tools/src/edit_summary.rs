@@ -34,7 +34,7 @@ pub(crate) struct EditSummary {
 
 impl EditSummary {
     /// What changed between two contents; nothing where one of them is not text.
-    pub(crate) fn of(old: &[u8], new: &[u8]) -> Option<EditSummary> {
+    pub(crate) fn new(old: &[u8], new: &[u8]) -> Option<EditSummary> {
         let (old, new) = (decode(old).ok()?, decode(new).ok()?);
         Some(EditSummary::of_text(&old.text, &new.text))
     }

@@ -90,7 +90,7 @@ impl FileToolContext {
         let names = counted(others, "other name", "other names");
         Some(format!(
             "`{}` had {names} (hard links): the old content stays there, this name is a file of its own now",
-            shown(path)
+            display_path(path)
         ))
     }
 
@@ -120,7 +120,7 @@ impl FileToolContext {
         match self.seen.is_stale(conversation, path, file) {
             false => Ok(()),
             true => {
-                let path = shown(path);
+                let path = display_path(path);
                 Err(ToolError::new(format!(
                     "`{path}` has changed since this conversation last read it, by somebody else; \
                      nothing was changed; read it again, and then change what is there now"
@@ -138,7 +138,8 @@ impl FileToolContext {
                 Some(Node::Directory { .. }) => break,
                 None => made.push(make_directory(directory)),
                 Some(other) => {
-                    let (at, kind, path) = (shown(directory), other.kind(), shown(path));
+                    let (at, kind, path) =
+                        (display_path(directory), other.kind(), display_path(path));
                     return Err(ToolError::new(format!(
                         "`{path}` needs a directory where there is none: `{at}` is a {kind}; \
                          use another path"
@@ -158,7 +159,7 @@ pub(crate) fn make_directory(path: &Path) -> Change {
 }
 
 /// A file with new content, its mode kept, and what was there.
-pub(crate) fn put(path: &Path, before: Option<FileNode>, content: Vec<u8>) -> Change {
+pub(crate) fn write_change(path: &Path, before: Option<FileNode>, content: Vec<u8>) -> Change {
     let mode = before.as_ref().map_or(FILE, |it| it.mode & !SET_ID);
     let after = Some(Node::File(FileNode::new(content, mode)));
     let before = before.map(|it| Node::File(let_go(it)));
@@ -224,7 +225,7 @@ pub(crate) struct CallContext {
 }
 
 impl CallContext {
-    fn of(job: &Job) -> CallContext {
+    fn new(job: &Job) -> CallContext {
         CallContext { conversation: job.conversation().to_owned(), hidden: job.hidden() }
     }
 }
@@ -234,7 +235,7 @@ pub(crate) async fn work(
     job: &Job,
     work: impl FnOnce(&CallContext) -> Result<Output, ToolError> + Send + 'static,
 ) -> Result<Output, ToolError> {
-    let caller = CallContext::of(job);
+    let caller = CallContext::new(job);
     tokio::task::spawn_blocking(move || work(&caller)).await.unwrap_or_else(broke_off)
 }
 
@@ -245,7 +246,7 @@ pub(crate) async fn work_on(
     job: &Job,
     work: impl FnOnce(&CallContext) -> Result<Output, ToolError> + Send + 'static,
 ) -> Result<Output, ToolError> {
-    let caller = CallContext::of(job);
+    let caller = CallContext::new(job);
     with_file(&context.files, path, move || work(&caller)).await.unwrap_or_else(broke_off)
 }
 
@@ -275,7 +276,7 @@ pub(crate) fn asked(path: &Path) -> Cow<'_, OsStr> {
 }
 
 /// A path as it stands in answers.
-pub(crate) fn shown(path: &Path) -> String {
+pub(crate) fn display_path(path: &Path) -> String {
     one_line(&path.to_string_lossy())
 }
 

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::file_tools::{self, FileToolContext, make_directory, refused, shown};
+use crate::file_tools::{self, FileToolContext, display_path, make_directory, refused};
 
 /// Makes directories of the workspace.
 #[derive(Debug, Clone)]
@@ -59,7 +59,7 @@ fn made(context: &FileToolContext, asked: &str) -> Result<Output, ToolError> {
         return Ok(there("."));
     }
     let found = context.files.node(asked, 0).map_err(refused)?;
-    let name = shown(&found.path);
+    let name = display_path(&found.path);
     match &found.node {
         Some(Node::Directory { .. }) => return Ok(there(&name)),
         Some(other) => {

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    file_tools::{self, FileToolContext, counted, refused, shown},
+    file_tools::{self, FileToolContext, counted, display_path, refused},
     tree::tree,
 };
 
@@ -72,7 +72,7 @@ impl TypedTool for Move {
             Some(hidden) => Err(ToolError::new(format!(
                 "`{}` may not be read here, and so it is not moved either; move what else is \
                  beside it",
-                shown(&hidden.path)
+                display_path(&hidden.path)
             ))),
         }
     }
@@ -83,7 +83,7 @@ fn moved(context: &FileToolContext, args: &MoveArgs) -> Result<Output, ToolError
     let Some(node) = source.node else { return Err(refused(context.files.missing(&args.from))) };
     let target = context.files.entry(args.to.trim_end_matches('/'), 0).map_err(refused)?;
     let (from, to) = (&source.path, &target.path);
-    let (old_name, new_name) = (shown(from), shown(to));
+    let (old_name, new_name) = (display_path(from), display_path(to));
     if from == to {
         return Err(ToolError::new(format!("`{old_name}` is there already; name another path")));
     }
@@ -94,7 +94,7 @@ fn moved(context: &FileToolContext, args: &MoveArgs) -> Result<Output, ToolError
     }
     match &target.node {
         Some(Node::Directory { .. }) => {
-            let name = shown(Path::new(from.file_name().unwrap_or_default()));
+            let name = display_path(Path::new(from.file_name().unwrap_or_default()));
             return Err(ToolError::new(format!(
                 "`{new_name}` is a directory; name the whole new path, such as `{new_name}/{name}`"
             )));

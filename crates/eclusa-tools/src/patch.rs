@@ -28,7 +28,7 @@ pub struct PatchError {
 }
 
 impl PatchError {
-    fn at(line: usize, what: impl Into<String>) -> PatchError {
+    fn new(line: usize, what: impl Into<String>) -> PatchError {
         PatchError { line, what: what.into() }
     }
 }

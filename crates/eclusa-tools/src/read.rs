@@ -109,7 +109,7 @@ impl TypedTool for Read {
         let (seen, conversation) = (self.seen.clone(), job.conversation().to_owned());
         let most = if args.wants_all() { self.max_size } else { u64::MAX };
         let hidden = job.hidden();
-        let watch = Watch::default();
+        let watch = StopOnDrop::default();
         let unwatched = watch.0.clone();
         let reading = move || {
             let opened = files.file(&path).map_err(|err| ToolError::new(err.to_string()))?;
@@ -122,7 +122,7 @@ impl TypedTool for Read {
                 )));
             }
             let (reached, stamp) = (opened.path.clone(), opened.stamp);
-            let reading = Reading::of(opened, unwatched)?;
+            let reading = Reading::new(opened, unwatched)?;
             let was = match reading.head.len() as u64 == reading.size {
                 true => KnownContent::Content(ContentDigest::of(&reading.head)),
                 false => KnownContent::State(stamp),
@@ -141,9 +141,9 @@ impl TypedTool for Read {
 /// Says that nobody waits for the answer any more: a call that was taken back or is out of time
 /// is dropped, and the thread that reads for it stops.
 #[derive(Default)]
-struct Watch(Arc<AtomicBool>);
+struct StopOnDrop(Arc<AtomicBool>);
 
-impl Drop for Watch {
+impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -175,7 +175,7 @@ struct Reading {
 }
 
 impl Reading {
-    fn of(opened: Opened, unwatched: Arc<AtomicBool>) -> Result<Reading, ToolError> {
+    fn new(opened: Opened, unwatched: Arc<AtomicBool>) -> Result<Reading, ToolError> {
         let path = one_line(&opened.path.to_string_lossy());
         let mut rest = AwaitedFile { file: opened.file, unwatched };
         let length = opened.size.min(HEAD as u64);

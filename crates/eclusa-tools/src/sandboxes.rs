@@ -43,10 +43,10 @@ use survey::{Found, Survey};
 
 /// Makes sandboxes. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Sandboxes(Arc<Inner>);
+pub struct Sandboxes(Arc<SandboxesInner>);
 
 #[derive(Debug)]
-struct Inner {
+struct SandboxesInner {
     settings: SandboxSettings,
     hosts: Hosts,
     capabilities: OnceLock<HostCapabilities>,
@@ -112,7 +112,7 @@ impl Sandboxes {
         let pools = LayerPools::new(&settings.state, &settings.scratch);
         let conversations = Conversations::new(&settings.state);
         let caches = Caches::new(&settings.state);
-        Ok(Sandboxes(Arc::new(Inner {
+        Ok(Sandboxes(Arc::new(SandboxesInner {
             survey,
             ruled_survey: Mutex::default(),
             pools,

@@ -17,7 +17,7 @@ pub use file_kind::{FileKind, HEAD, Image, file_kind};
 pub use newline::Newline;
 pub use not_found::TextNotFound;
 pub use notebook::notebook;
-pub use page::{Page, Window, page};
+pub use page::{TextPage, Window, page};
 pub(crate) use {
     encoding::latin1_char,
     side_by_side::{Side, listing, short, side_by_side},

@@ -104,11 +104,11 @@ impl TypedTool for Todo {
         if let Some(new) = args.todos {
             *list = new;
         }
-        Ok(shown(&list))
+        Ok(display(&list))
     }
 }
 
-fn shown(list: &[TodoItem]) -> Output {
+fn display(list: &[TodoItem]) -> Output {
     let count = |status| list.iter().filter(|it| it.status == status).count();
     let mut text = String::new();
     for item in list {

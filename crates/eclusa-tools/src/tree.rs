@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use eclusa::{Node, ToolError};
 
-use crate::file_tools::{FileToolContext, asked, refused, shown};
+use crate::file_tools::{FileToolContext, asked, display_path, refused};
 
 /// One call deletes or moves so many things at the most, and so many bytes: all of them are read
 /// once, because a change says what was there.
@@ -30,7 +30,7 @@ pub(crate) fn tree(
             for entry in &mut listing {
                 let path = path.join(entry.map_err(refused)?.name);
                 if all.len() + waiting.len() >= ENTRIES {
-                    let top = shown(top);
+                    let top = display_path(top);
                     return Err(ToolError::new(format!(
                         "`{top}` holds more than {ENTRIES} things, too many for one call; take \
                          the directories in it one by one"
@@ -41,7 +41,7 @@ pub(crate) fn tree(
                 let node = node.ok_or_else(|| changing(top))?;
                 size += node.file().map_or(0, |it| it.size);
                 if size > BYTES {
-                    let top = shown(top);
+                    let top = display_path(top);
                     return Err(ToolError::new(format!(
                         "`{top}` holds more than {BYTES} bytes, too many for one call; take the \
                          directories in it one by one"
@@ -50,7 +50,8 @@ pub(crate) fn tree(
                 waiting.push((path, node));
             }
             if listing.blocked() > 0 {
-                let (top, path, count) = (shown(top), shown(&path), listing.blocked());
+                let (top, path, count) =
+                    (display_path(top), display_path(&path), listing.blocked());
                 return Err(ToolError::new(format!(
                     "`{top}` cannot be taken as a whole: `{path}` holds {count} blocked files, \
                      which may hold secrets and are left where they are"
@@ -63,6 +64,6 @@ pub(crate) fn tree(
 }
 
 fn changing(top: &Path) -> ToolError {
-    let top = shown(top);
+    let top = display_path(top);
     ToolError::new(format!("`{top}` changes while it is looked at; try again"))
 }

@@ -27,4 +27,4 @@ pub use markdown::markdown;
 pub use resolve::{Checked, Resolver, SystemResolver, check};
 pub use rules::HostRules;
 pub use tool::{WebFetch, WebFetchArgs};
-pub use transport::{Answer, HttpTransport, Transport};
+pub use transport::{HttpTransport, Transport, WebAnswer};

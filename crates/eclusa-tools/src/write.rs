@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::{
     edit_summary::EditSummary,
-    file_tools::{self, FileToolContext, counted, put, shown},
+    file_tools::{self, FileToolContext, counted, display_path, write_change},
     text::{Format, Newline, decode},
 };
 
@@ -109,13 +109,14 @@ fn written(
     };
     context.fits(&args.path, content.len())?;
 
-    let name = shown(&path);
+    let name = display_path(&path);
     let size = content.len();
-    let around = old.as_ref().and_then(|_| EditSummary::of(bytes, &content));
+    let around = old.as_ref().and_then(|_| EditSummary::new(bytes, &content));
     let parents = if old.is_some() { Vec::new() } else { context.parents(&path)? };
-    let made: Vec<String> = parents.iter().map(|it| format!("`{}`", shown(&it.path))).collect();
+    let made: Vec<String> =
+        parents.iter().map(|it| format!("`{}`", display_path(&it.path))).collect();
     let (before, is_new) = (old.as_ref().map(|it| it.digest), old.is_none());
-    let change = put(&path, old, content);
+    let change = write_change(&path, old, content);
     let digest = change.after.as_ref().and_then(Node::file).map(|it| it.digest);
     if let Some(digest) = digest {
         let known = change.before.as_ref().and_then(Node::file);
@@ -160,7 +161,7 @@ fn replaced(old: &[u8], content: &str) -> (Vec<u8>, Option<String>) {
     // A text with line ends like these means them.
     let text = match content.contains("\r\n") {
         true => content.into(),
-        false => Newline::of(&decoded.text).dress(content),
+        false => Newline::detect(&decoded.text).dress(content),
     };
     let marked = text.starts_with('\u{FEFF}');
     let format = Format { bom: decoded.format.bom && !marked, ..decoded.format };
@@ -182,7 +183,7 @@ fn longer(old: &[u8], args: &WriteArgs) -> Result<Vec<u8>, ToolError> {
     };
     let text = match args.content.contains("\r\n") {
         true => args.content.as_str().into(),
-        false => Newline::of(&decoded.text).dress(&args.content),
+        false => Newline::detect(&decoded.text).dress(&args.content),
     };
     let format = Format { bom: false, ..decoded.format };
     let added = format.encode(&text).map_err(|err| {

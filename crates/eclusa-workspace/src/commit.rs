@@ -110,7 +110,10 @@ pub enum CommitError {
     )]
     Conflicts(Vec<Conflict>),
     /// A change that no workspace could take. Nothing was written.
-    #[error("nothing was written, because `{}` cannot be changed: {why}", conflict::shown(path))]
+    #[error(
+        "nothing was written, because `{}` cannot be changed: {why}",
+        conflict::display_path(path)
+    )]
     Unfit {
         /// Where.
         path: PathBuf,
@@ -159,7 +162,7 @@ pub enum CommitError {
 
 /// What the kernel refused to do.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot {doing} `{}`: {source}", conflict::shown(path))]
+#[error("cannot {doing} `{}`: {source}", conflict::display_path(path))]
 pub struct IoFailure {
     /// What was tried, as a verb.
     doing: &'static str,

@@ -58,7 +58,7 @@ pub use secret_content::{may_hold_secret, secret_in, secret_in_file};
 pub use secret_names::SECRET_NAMES;
 pub use secret_places::{SECRET_PLACES, SYSTEM_SECRETS, secret_places};
 
-use error::shown;
+use error::display_path;
 use follow::Last;
 use hold::Hold;
 use requested_path::RequestedPath;
@@ -109,13 +109,14 @@ impl Files {
     fn open_as(root: &Path, blocked: Blocked, how: Option<Beneath>) -> Result<Files, FileError> {
         let failed = |err: Errno| match err {
             Errno::NOENT => FileError::vanished(root),
-            err => FileError::io(&shown(root), err),
+            err => FileError::io(&display_path(root), err),
         };
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = openat(CWD, root, flags, Mode::empty()).map_err(failed)?;
         let stat = fstat(&handle).map_err(failed)?;
-        let given = std::path::absolute(root).map_err(|err| FileError::io(&shown(root), err))?;
-        let real = root.canonicalize().map_err(|err| FileError::io(&shown(root), err))?;
+        let given =
+            std::path::absolute(root).map_err(|err| FileError::io(&display_path(root), err))?;
+        let real = root.canonicalize().map_err(|err| FileError::io(&display_path(root), err))?;
         // What was opened and what has this path are the same, or the path was swapped meanwhile.
         let named = statat(CWD, &real, AtFlags::empty()).map_err(failed)?;
         if (named.st_dev, named.st_ino) != (stat.st_dev, stat.st_ino) {
@@ -128,7 +129,7 @@ impl Files {
             root: real,
             spellings,
             device_and_inode: (device(&stat), stat.st_ino),
-            beneath: how.unwrap_or_else(|| Beneath::of(handle.as_fd())),
+            beneath: how.unwrap_or_else(|| Beneath::new(handle.as_fd())),
             any_case: case::is_any(handle.as_fd()),
             handle: Arc::new(handle),
             blocked,
@@ -232,7 +233,7 @@ impl Files {
             let place = self.resolve(&asked, Last::Followed)?;
             let Some(stat) = &place.stat else { return Err(self.missing(&asked.shown)) };
             if Kind::of(stat) != Kind::Directory {
-                let (path, kind) = (shown(&place.path), Kind::of(stat));
+                let (path, kind) = (display_path(&place.path), Kind::of(stat));
                 return Err(FileError::NotADirectory { asked: asked.shown, path, kind });
             }
             let handle = self.beneath().directory(self.handle(), &place.path, OFlags::RDONLY);
@@ -276,7 +277,7 @@ impl Files {
     /// The error for a path at which nothing is, with a guess at what was meant.
     pub fn missing(&self, asked: &str) -> FileError {
         let near = RequestedPath::new(OsStr::new(asked)).and_then(|it| self.named(&it));
-        let near = near.ok().and_then(|it| self.near(&it)).map(|it| shown(&it));
+        let near = near.ok().and_then(|it| self.near(&it)).map(|it| display_path(&it));
         FileError::NotFound { asked: crate::one_line(asked), near }
     }
 

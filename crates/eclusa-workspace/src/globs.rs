@@ -91,10 +91,10 @@ fn compiled(text: &str, any_case: bool) -> Result<Glob, Error> {
 
 /// A set of globs, shared by its copies.
 #[derive(Debug, Clone, Default)]
-pub struct LazyGlobs(Arc<Inner>);
+pub struct LazyGlobs(Arc<GlobsInner>);
 
 #[derive(Debug, Default)]
-struct Inner {
+struct GlobsInner {
     globs: Vec<PathGlob>,
     /// Paths that were matched glob by glob.
     asked: AtomicUsize,
@@ -105,7 +105,7 @@ struct Inner {
 impl LazyGlobs {
     /// A set that is put together later, if at all.
     pub fn new(globs: Vec<PathGlob>) -> LazyGlobs {
-        LazyGlobs(Arc::new(Inner { globs, ..Inner::default() }))
+        LazyGlobs(Arc::new(GlobsInner { globs, ..GlobsInner::default() }))
     }
 
     /// The same, put together at once where that could fail.
@@ -153,7 +153,7 @@ impl LazyGlobs {
     /// Counts a path that is asked about. True as long as there were few, and the globs are not put
     /// together.
     fn is_one_of_few(&self) -> bool {
-        let Inner { asked, set, .. } = &*self.0;
+        let GlobsInner { asked, set, .. } = &*self.0;
         set.get().is_none() && asked.fetch_add(1, Ordering::Relaxed) < FEW
     }
 

@@ -16,7 +16,6 @@ mod digest;
 mod discarded;
 mod durability;
 pub mod files;
-pub mod git_index;
 pub mod globs;
 mod hash;
 pub mod private_file;

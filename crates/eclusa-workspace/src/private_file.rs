@@ -31,7 +31,7 @@ pub fn write_with(
     survives: Durability,
     before: impl FnOnce(&File) -> io::Result<()>,
 ) -> io::Result<File> {
-    let part = Part::make(path)?;
+    let part = PartialFile::make(path)?;
     before(&part.file)?;
     part.fill(content.as_ref(), survives)?;
     part.become_file(path)
@@ -39,7 +39,7 @@ pub fn write_with(
 
 /// Writes a file where there is none; an error where there is one.
 pub fn create(path: &Path, content: impl AsRef<[u8]>, survives: Durability) -> io::Result<()> {
-    let part = Part::make(path)?;
+    let part = PartialFile::make(path)?;
     part.fill(content.as_ref(), survives)?;
     match fs::hard_link(&part.path, path) {
         // Where a file cannot have two names, nobody else is expected to make this one right now.
@@ -65,15 +65,15 @@ pub fn is_part(path: &Path) -> bool {
 }
 
 /// A file that is being written. It goes unless it becomes the one that is meant.
-struct Part {
+struct PartialFile {
     path: PathBuf,
     file: File,
     renamed: bool,
 }
 
-impl Part {
+impl PartialFile {
     /// Makes one beside the file that it will be.
-    fn make(path: &Path) -> io::Result<Part> {
+    fn make(path: &Path) -> io::Result<PartialFile> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let name = path.file_name().ok_or_else(|| io::Error::other("it has no name"))?;
         let mut options = File::options();
@@ -85,7 +85,7 @@ impl Part {
             match options.open(&path) {
                 // A process of the same number has left it behind.
                 Err(err) if err.kind() == io::ErrorKind::AlreadyExists => {}
-                made => return Ok(Part { path, file: made?, renamed: false }),
+                made => return Ok(PartialFile { path, file: made?, renamed: false }),
             }
         }
     }
@@ -106,7 +106,7 @@ impl Part {
     }
 }
 
-impl Drop for Part {
+impl Drop for PartialFile {
     #[expect(clippy::disallowed_methods, reason = "the program's own file, in no workspace")]
     fn drop(&mut self) {
         if !self.renamed {

@@ -126,7 +126,7 @@ impl Workspace {
     ) -> Result<Undone, UndoError> {
         let mut held = self.hold()?;
         let dirs = self.dirs()?;
-        let plan = plan::Plan::of(self, &dirs, targets)?;
+        let plan = plan::UndoPlan::new(self, &dirs, targets)?;
         let undone = plan.outcome();
         let (items, past) = plan.items(self, &dirs)?;
         let intent = Intent { call, undoes: &undone.calls, irreversible: None };
@@ -143,7 +143,7 @@ impl Workspace {
     pub fn would_undo(&self, targets: &[u64]) -> Result<Undone, UndoError> {
         let _held = self.hold()?;
         let dirs = self.dirs()?;
-        let plan = plan::Plan::of(self, &dirs, targets)?;
+        let plan = plan::UndoPlan::new(self, &dirs, targets)?;
         plan.check(self, &dirs)?;
         Ok(plan.outcome())
     }

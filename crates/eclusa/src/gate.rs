@@ -17,7 +17,6 @@ use crate::{
 
 mod allowance;
 mod ask;
-mod ask_hosts;
 mod builder;
 mod conversations;
 pub(crate) mod execute;

@@ -9,11 +9,11 @@ use eclusa_net::HostAccess;
 
 use crate::{Decision, PermissionClass, Reason, Source, Touch, Verdict};
 
-pub use call_view::CallView;
+pub use call_view::{Author, CallView};
 pub use commands::only_reads_files;
 pub use effect_conditions::{Amount, EffectConditions};
 pub use effects::{
-    Author, Budget, ChangeTotals, EffectGroup, EffectKind, EffectKinds, EffectLimits, Effects,
+    Budget, ChangeTotals, EffectGroup, EffectKind, EffectKinds, EffectLimits, Effects,
     FoldedChanges, GitAction, GitActionKind, GitFile, NewCommit, PathFacts, RefChange,
     RepositoryFacts, Tracked,
 };
@@ -102,7 +102,7 @@ impl Rules {
         let (root, effects) = (Root::new(workspace), EffectLimits::default());
         let rules = rules.into_iter().map(|it| it.within(&root));
         let (remarks, rules): (Vec<Rule>, Vec<Rule>) = rules.partition(Rule::is_remark);
-        let (index, terms) = (Index::of(&rules), ContextNeeds::of(&rules));
+        let (index, terms) = (Index::new(&rules), ContextNeeds::new(&rules));
         Rules { rules, remarks, index, terms, root, effects }
     }
 
@@ -160,7 +160,7 @@ impl Policy for Rules {
             match allowed {
                 Allowed::Yes => because.push(taint::question(from, what, Source::Rule)),
                 // It is asked about anyway: now each time, whatever was answered before.
-                Allowed::No if unruled(call).0 >= Decision::Ask => {
+                Allowed::No if class_default(call).0 >= Decision::Ask => {
                     because.push(taint::question(from, what, Source::Default));
                 }
                 Allowed::No | Allowed::EvenTainted | Allowed::ByOtherClass => {}
@@ -179,7 +179,7 @@ impl Policy for Rules {
         if allowed == Allowed::No && !judged && !ruled {
             // Said only where it is news: what is as strict already needs no further reason.
             let strictest = because.iter().map(|it| it.decision).max();
-            let (decision, text) = unruled(call);
+            let (decision, text) = class_default(call);
             if strictest.is_none_or(|it| it < decision) {
                 because.push(reason(decision, Source::Default, "defaults", text));
             }
@@ -336,7 +336,7 @@ fn floors<'a>(
 /// What holds where no rule allows: the class decides, and a sensitive tool is asked about.
 ///
 /// The labels `read_only` and `destructive` are not looked at (S3.13, S3.14, C27).
-fn unruled(call: &CallView<'_>) -> (Decision, &'static str) {
+fn class_default(call: &CallView<'_>) -> (Decision, &'static str) {
     let mut touches = call.touches().iter();
     match call.class() {
         _ if call.facts().sensitive => (Decision::Ask, "the tool is sensitive"),

@@ -9,27 +9,20 @@ use std::{
     sync::Arc,
 };
 
-use eclusa_workspace::{
-    files::may_hold_secret,
-    git_index::{GitIndex, git_directory, read_index, read_small},
-};
+use eclusa_git::{GitIndex, Ignored, blob_id, common_directory, git_directory, read_index};
+use eclusa_workspace::files::may_hold_secret;
 
 use crate::{Change, Changes, Contents, Node, Side, Workspace};
 
-pub use facts::{
-    GitAction, GitActionKind, NewCommit, PathFacts, RefChange, RepositoryFacts, Tracked,
-};
+pub use eclusa_git::NewCommit;
+pub use facts::{GitAction, GitActionKind, PathFacts, RefChange, RepositoryFacts, Tracked};
 
 mod facts;
-mod ignored;
 mod objects;
 mod public;
 mod refs;
-mod sha1;
 #[cfg(test)]
 mod tests;
-
-use ignored::Ignored;
 
 /// How much of the contents of changes is read to see whether git has them.
 const MAX_COMPARED: u64 = 64 << 20;
@@ -209,11 +202,9 @@ impl RepositoryReader<'_> {
             Some(Node::File(file)) if file.size <= self.left => {
                 self.left -= file.size;
                 let content = self.workspace.content(change, side);
-                content.is_ok_and(|it| sha1::blob_id(&it) == id)
+                content.is_ok_and(|it| blob_id(&it) == id)
             }
-            Some(Node::Link { target }) => {
-                sha1::blob_id(target.as_os_str().as_encoded_bytes()) == id
-            }
+            Some(Node::Link { target }) => blob_id(target.as_os_str().as_encoded_bytes()) == id,
             Some(Node::File(_) | Node::Directory { .. }) | None => false,
         }
     }
@@ -245,10 +236,7 @@ impl Repository {
         let index = read_index(&git);
         let prefix = here.strip_prefix(tree).unwrap_or(Path::new("")).to_owned();
         // The common directory of working trees has the excludes.
-        let common = read_small(&git.join("commondir"), 4096)
-            .map(|it| git.join(String::from_utf8_lossy(&it).trim()))
-            .unwrap_or_else(|| git.clone());
-        let ignored = Ignored::new(tree, &common, excludes);
+        let ignored = Ignored::new(tree, &common_directory(&git), excludes);
         Some(Repository { tree: directory.to_owned(), prefix, index, ignored })
     }
 }

@@ -57,7 +57,7 @@ impl ClientQuestion {
         match self {
             ClientQuestion::Approval { form, .. } => {
                 form.goes_out();
-                let request = InputRequest::Elicitation(ElicitRequest::new(shown(form)?));
+                let request = InputRequest::Elicitation(ElicitRequest::new(form_request(form)?));
                 Some(InputRequests::from([(APPROVAL.to_owned(), request)]))
             }
             ClientQuestion::Input { requests, .. } => Some(requests.clone()),
@@ -115,7 +115,7 @@ impl ClientQuestion {
     /// while a question is open, so that a client has one at a time. `over` is cancelled when the
     /// request has its answer: a client that closes the form because of that has said nothing, and
     /// is asked again when it comes back for the call.
-    pub(crate) async fn put(
+    pub(crate) async fn ask(
         mut self,
         peer: Peer<RoleServer>,
         within: RequestId,
@@ -128,11 +128,11 @@ impl ClientQuestion {
         };
         match self {
             ClientQuestion::Approval { mut form, mut answer, tell } => {
-                let Some(params) = shown(&form) else { return };
+                let Some(params) = form_request(&form) else { return };
                 form.goes_out();
                 let request = ServerRequest::ElicitRequest(ElicitRequest::new(params));
                 let said = tokio::select! {
-                    said = put(&peer, request, &within) => said,
+                    said = send_request(&peer, request, &within) => said,
                     () = answer.closed() => return,
                 };
                 let closed = |it: &Value| it.get("action").is_some_and(|it| it == "cancel");
@@ -152,7 +152,7 @@ impl ClientQuestion {
                 let put_all = async {
                     let mut all = InputResponses::new();
                     for (name, request) in requests {
-                        all.insert(name, put(&peer, sent(request), &within).await?);
+                        all.insert(name, send_request(&peer, sent(request), &within).await?);
                     }
                     Ok(all)
                 };
@@ -218,7 +218,7 @@ impl Drop for CancelOnDrop {
     }
 }
 
-async fn put(
+async fn send_request(
     peer: &Peer<RoleServer>,
     mut request: ServerRequest,
     within: &RequestId,
@@ -245,7 +245,7 @@ async fn put(
 }
 
 /// The parameters of an elicitation.
-fn shown(form: &Form) -> Option<ElicitRequestParams> {
+fn form_request(form: &Form) -> Option<ElicitRequestParams> {
     Some(ElicitRequestParams::FormElicitationParams {
         meta: None,
         message: form.message.clone(),

@@ -38,7 +38,7 @@ pub(crate) struct Form {
 }
 
 impl Form {
-    pub(crate) fn of(question: &Question) -> Form {
+    pub(crate) fn new(question: &Question) -> Form {
         let mut choices = vec!["yes"];
         if question.grant.is_some() {
             choices.push("session");

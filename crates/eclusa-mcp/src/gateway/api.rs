@@ -23,7 +23,7 @@ impl Gateway {
     }
 
     /// How clients see a tool of a server.
-    pub(crate) fn shown(&self, tool: &str) -> Option<ToolDisplay> {
+    pub(crate) fn tool_display(&self, tool: &str) -> Option<ToolDisplay> {
         self.servers.iter().find_map(|it| it.shown_as(tool))
     }
 

@@ -75,7 +75,7 @@ impl StreamableHttpClient for BoundedHttpClient {
         let response = request.json(&message).send().await.map_err(HttpError::Client)?;
         refused(&response, &self.last_error, &self.name)?;
         let status = response.status();
-        let text = |name: HeaderName| said(response.headers(), &name);
+        let text = |name: HeaderName| header_text(response.headers(), &name);
         let (kind, new) = (text(CONTENT_TYPE), text(HeaderName::from_static(SESSION_HEADER)));
         let is = |wanted: &str| kind.as_deref().is_some_and(|it| it.starts_with(wanted));
         match status {
@@ -87,7 +87,7 @@ impl StreamableHttpClient for BoundedHttpClient {
         }
         if !status.is_success() {
             let body = read(response, MAX_REFUSAL_BYTES).await.unwrap_or_default();
-            return told(&message, session.is_some(), status, &body);
+            return report_status(&message, session.is_some(), status, &body);
         }
         if is("text/event-stream") {
             let events = SseStream::from_bytes_stream(bounded(response, most)).boxed();
@@ -141,13 +141,13 @@ impl StreamableHttpClient for BoundedHttpClient {
     }
 }
 
-fn said(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+fn header_text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     headers.get(name).and_then(|it| it.to_str().ok()).map(str::to_owned)
 }
 
 /// A server that wants a token, or a better one, says so in a header.
 fn refused(response: &Response, last_error: &LastError, name: &str) -> Result<(), HttpError> {
-    let Some(challenge) = said(response.headers(), &WWW_AUTHENTICATE) else { return Ok(()) };
+    let Some(challenge) = header_text(response.headers(), &WWW_AUTHENTICATE) else { return Ok(()) };
     match response.status() {
         StatusCode::UNAUTHORIZED => {
             last_error.make(format!(
@@ -175,7 +175,7 @@ fn refused(response: &Response, last_error: &LastError, name: &str) -> Result<()
 
 /// What a status other than success means. A server of the older era refuses the question which era
 /// it is of in many ways; whatever it says, it must be taken for the answer to that question.
-fn told(
+fn report_status(
     message: &ClientJsonRpcMessage,
     session: bool,
     status: StatusCode,

@@ -60,7 +60,7 @@ pub(super) async fn connect(
         return Err("it has no address".to_owned());
     };
     let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
-    config.custom_headers = shown(headers, &**keys)?;
+    config.custom_headers = display(headers, &**keys)?;
     config.max_sse_event_size = MAX_LINE_BYTES;
     config.reinit_on_expired_session = true;
     let (http, ear) = (client()?, handler.upstream.clone());
@@ -100,7 +100,7 @@ fn client() -> Result<reqwest::Client, String> {
 type Headers = HashMap<reqwest::header::HeaderName, reqwest::header::HeaderValue>;
 
 /// The headers that the configuration names, with their values.
-fn shown(
+fn display(
     headers: &std::collections::BTreeMap<String, String>,
     keys: &dyn Credentials,
 ) -> Result<Headers, String> {
@@ -241,7 +241,7 @@ struct StoredToken {
 }
 
 impl StoredToken {
-    fn put(&self, token: Option<&[u8]>) -> Result<(), AuthError> {
+    fn save_token(&self, token: Option<&[u8]>) -> Result<(), AuthError> {
         self.keys.keep(&self.server, token).map_err(unkept)
     }
 }
@@ -258,10 +258,10 @@ impl CredentialStore for StoredToken {
     }
 
     async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
-        self.put(Some(&serde_json::to_vec(&credentials).map_err(unkept)?))
+        self.save_token(Some(&serde_json::to_vec(&credentials).map_err(unkept)?))
     }
 
     async fn clear(&self) -> Result<(), AuthError> {
-        self.put(None)
+        self.save_token(None)
     }
 }

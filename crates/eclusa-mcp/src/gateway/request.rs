@@ -202,7 +202,7 @@ impl Upstream {
             state = more.request_state;
             if let Some(requests) = more.input_requests.filter(|it| !it.is_empty()) {
                 let asking = job.asking();
-                let said = self.put(exchange.client.as_ref(), requests, asking.time()).await;
+                let said = self.ask_client(exchange.client.as_ref(), requests, asking.time()).await;
                 answers = Some(said.map_err(|err| ToolError::new(err.message.into_owned()))?);
             }
         }

@@ -213,18 +213,21 @@ fn tidy_prompt(it: &mut Prompt, server: &ServerSettings) {
     dress(&mut it.icons, &mut it.meta, server);
 }
 
-type Page<T> = Result<(Vec<T>, Option<String>), ServiceError>;
+type ResourcePage<T> = Result<(Vec<T>, Option<String>), ServiceError>;
 
-async fn resources(peer: &Peer<RoleClient>, at: PaginatedRequestParams) -> Page<Resource> {
+async fn resources(peer: &Peer<RoleClient>, at: PaginatedRequestParams) -> ResourcePage<Resource> {
     peer.list_resources(Some(at)).await.map(|it| (it.resources, it.next_cursor))
 }
 
-async fn templates(peer: &Peer<RoleClient>, at: PaginatedRequestParams) -> Page<ResourceTemplate> {
+async fn templates(
+    peer: &Peer<RoleClient>,
+    at: PaginatedRequestParams,
+) -> ResourcePage<ResourceTemplate> {
     let told = peer.list_resource_templates(Some(at)).await;
     told.map(|it| (it.resource_templates, it.next_cursor))
 }
 
-async fn prompts(peer: &Peer<RoleClient>, at: PaginatedRequestParams) -> Page<Prompt> {
+async fn prompts(peer: &Peer<RoleClient>, at: PaginatedRequestParams) -> ResourcePage<Prompt> {
     peer.list_prompts(Some(at)).await.map(|it| (it.prompts, it.next_cursor))
 }
 

@@ -77,7 +77,7 @@ impl Upstream {
             let test = self.command_for_people("test");
             return Some(format!("The server `{name}` is down; {test} tells a person why."));
         }
-        let stopped = self.told().tools.iter().filter(|it| it.changed.is_some()).count();
+        let stopped = self.tool_catalogue().tools.iter().filter(|it| it.changed.is_some()).count();
         (stopped > 0).then(|| {
             let review = self.command_for_people("review");
             format!(

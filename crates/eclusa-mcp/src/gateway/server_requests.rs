@@ -95,7 +95,7 @@ impl Upstream {
         let asking = job.asking();
         let requests = InputRequests::from([(UNNAMED.to_owned(), request)]);
         let said = tokio::select! {
-            said = self.put(client, requests, asking.time()) => said,
+            said = self.ask_client(client, requests, asking.time()) => said,
             // The server took it back.
             () = answer.closed() => return,
         };
@@ -106,7 +106,7 @@ impl Upstream {
     }
 
     /// Puts questions to a client, and waits for its answers.
-    pub(super) async fn put(
+    pub(super) async fn ask_client(
         &self,
         client: Option<&Client>,
         requests: InputRequests,

@@ -151,7 +151,7 @@ impl Upstream {
             definitions.iter().map(|it| (it.original.clone(), it.pinned.clone())).collect();
         let checked = pins::check(&*self.world.pins, name, &now)
             .map_err(|err| format!("what its tools said before cannot be looked up: {err}"))?;
-        let before = self.told().registered.clone();
+        let before = self.tool_catalogue().registered.clone();
         let (mut registered, mut new, mut registrations) =
             (BTreeMap::new(), Vec::new(), Vec::new());
         for definition in definitions {
@@ -162,7 +162,7 @@ impl Upstream {
                 changed: checked.changed.get(&definition.original).cloned(),
                 refused: None,
             };
-            let shown = self.shown(&definition, tool.changed.is_some());
+            let shown = self.tool_display(&definition, tool.changed.is_some());
             match before.get(&tool.name).is_some_and(|it| it.revision == shown.revision) {
                 true => drop(registered.insert(tool.name.clone(), shown)),
                 false => {
@@ -269,7 +269,7 @@ impl Upstream {
         (self.world.plain && fits).then(|| name.clone())
     }
 
-    fn shown(&self, definition: &ToolDefinition, changed: bool) -> ToolDisplay {
+    fn tool_display(&self, definition: &ToolDefinition, changed: bool) -> ToolDisplay {
         ToolDisplay {
             name: self.plain_name(definition),
             // Nothing of what nobody has looked at yet.
@@ -286,12 +286,12 @@ impl Upstream {
 
     /// How clients see a tool.
     pub(super) fn shown_as(&self, tool: &str) -> Option<ToolDisplay> {
-        self.told().registered.get(tool).cloned()
+        self.tool_catalogue().registered.get(tool).cloned()
     }
 
     /// Takes tools away that the server has no longer.
     fn show(&self, tools: Vec<ListedTool>, registered: BTreeMap<String, ToolDisplay>) {
-        let mut told = self.told();
+        let mut told = self.tool_catalogue();
         for gone in told.registered.keys().filter(|it| !registered.contains_key(*it)) {
             // An error means that somebody took it away already.
             let _ = self.world.registry.remove(gone);
@@ -299,7 +299,7 @@ impl Upstream {
         *told = ToolCatalogue { tools, registered };
     }
 
-    pub(super) fn told(&self) -> MutexGuard<'_, ToolCatalogue> {
+    pub(super) fn tool_catalogue(&self) -> MutexGuard<'_, ToolCatalogue> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -178,7 +178,7 @@ impl Upstream {
             about,
             starts: self.starts.load(Ordering::Relaxed)
                 + self.era.second().map_or(0, |it| it.starts.load(Ordering::Relaxed)),
-            tools: self.told().tools.clone(),
+            tools: self.tool_catalogue().tools.clone(),
             remarks: Vec::new(),
         }
     }
@@ -339,7 +339,7 @@ impl Upstream {
     }
 
     /// Starts it and has it tell its tools.
-    async fn begin(self: &Arc<Upstream>) -> Result<Started, String> {
+    async fn begin(self: &Arc<Upstream>) -> Result<StartedServer, String> {
         let (last_error, began) = (LastError::default(), Instant::now());
         self.starts.fetch_add(1, Ordering::Relaxed);
         let known = self.era.take_known();
@@ -377,7 +377,7 @@ impl Upstream {
 }
 
 /// A server that has told its tools.
-type Started = (
+type StartedServer = (
     RunningService<RoleClient, UpstreamHandler>,
     Connection,
     Option<Box<dyn ServerProcess>>,

@@ -266,7 +266,7 @@ impl Call {
                         late = false;
                         let (peer, request) = (context.peer.clone(), context.id.clone());
                         let (asking, over) = (asking.clone(), answered.clone());
-                        tokio::spawn(asked.put(peer, request, asking, over));
+                        tokio::spawn(asked.ask(peer, request, asking, over));
                     }
                     None => {}
                 },

@@ -25,7 +25,7 @@ pub(crate) fn tools(registry: &Registry, gateway: Option<&Gateway>, approves: bo
     let mut tools: Vec<Tool> = listed
         .iter()
         .filter(|it| it.server().is_some() || !server_tools::is_own(it.name()))
-        .map(|it| shown(it, gateway))
+        .map(|it| display(it, gateway))
         .collect();
     // A wrapped server is shown as it is, but for the way to come back for an answer.
     let own = server_tools::tools().into_iter().filter(|own| match &*own.name {
@@ -49,7 +49,7 @@ pub(crate) fn tools(registry: &Registry, gateway: Option<&Gateway>, approves: bo
 
 /// The tool that clients know by this name, as they see it.
 pub(crate) fn tool(registry: &Registry, gateway: Option<&Gateway>, name: &str) -> Option<Tool> {
-    registry.get(name).map(|it| shown(&it, gateway))
+    registry.get(name).map(|it| display(&it, gateway))
 }
 
 /// One page of a list, and where the next one begins.
@@ -76,9 +76,9 @@ pub(crate) fn page<T>(
     Ok((page, next))
 }
 
-fn shown(tool: &Registered, gateway: Option<&Gateway>) -> Tool {
+fn display(tool: &Registered, gateway: Option<&Gateway>) -> Tool {
     let scene = Scene::default();
-    let told = tool.server().and(gateway).and_then(|it| it.shown(tool.name()));
+    let told = tool.server().and(gateway).and_then(|it| it.tool_display(tool.name()));
     let name = told.as_ref().and_then(|it| it.name.clone());
     let name = name.unwrap_or_else(|| tool.name().to_owned());
     let mut schema = tool.schema().clone();

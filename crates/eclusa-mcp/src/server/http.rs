@@ -59,7 +59,7 @@ const SESSION_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// How long calls that were cancelled, and answers under way, may take at the end.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
-type Answer = Response<BoxBody<Bytes, Infallible>>;
+type HttpAnswer = Response<BoxBody<Bytes, Infallible>>;
 
 /// Where clients are served, and which.
 pub struct Http {
@@ -206,15 +206,15 @@ fn http_server(shared: Arc<ServerState>, token: Option<&str>, more: Vec<String>)
 }
 
 impl HttpServer {
-    async fn answer(&self, request: Request<Incoming>, slot: &Slot, known: bool) -> Answer {
+    async fn answer(&self, request: Request<Incoming>, slot: &Slot, known: bool) -> HttpAnswer {
         if !self.hosts.accept(request.headers()) {
-            return said(StatusCode::FORBIDDEN, "wrong Host header\n");
+            return text_answer(StatusCode::FORBIDDEN, "wrong Host header\n");
         }
         if request.uri().path() == "/health" && request.method() == Method::GET {
             return self.health().await;
         }
         if !known && !self.is_known(request.headers()) {
-            let mut answer = said(StatusCode::UNAUTHORIZED, "a bearer token is needed\n");
+            let mut answer = text_answer(StatusCode::UNAUTHORIZED, "a bearer token is needed\n");
             answer.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             return answer;
         }
@@ -227,11 +227,11 @@ impl HttpServer {
                 Err(refusal) => refusal,
             },
             "/metrics" if request.method() == Method::GET => self.metrics().await,
-            _ => said(StatusCode::NOT_FOUND, "there is /mcp, /health and /metrics\n"),
+            _ => text_answer(StatusCode::NOT_FOUND, "there is /mcp, /health and /metrics\n"),
         }
     }
 
-    async fn speak(&self, request: Request<Full<Bytes>>) -> Answer {
+    async fn speak(&self, request: Request<Full<Bytes>>) -> HttpAnswer {
         let ends = request.method() == Method::DELETE;
         let session = |headers: &HeaderMap| {
             headers.get(SESSION_ID).and_then(|it| it.to_str().ok()).map(str::to_owned)
@@ -269,17 +269,17 @@ impl HttpServer {
     }
 
     /// Up means: the workspace is open. A log that cannot be opened is not up.
-    async fn health(&self) -> Answer {
+    async fn health(&self) -> HttpAnswer {
         match self.gate().await {
-            Some(_) => said(StatusCode::OK, "ok\n"),
-            None => said(StatusCode::SERVICE_UNAVAILABLE, "not open\n"),
+            Some(_) => text_answer(StatusCode::OK, "ok\n"),
+            None => text_answer(StatusCode::SERVICE_UNAVAILABLE, "not open\n"),
         }
     }
 
-    async fn metrics(&self) -> Answer {
+    async fn metrics(&self) -> HttpAnswer {
         match self.gate().await {
-            Some(gate) => said(StatusCode::OK, &metrics(&gate)),
-            None => said(StatusCode::SERVICE_UNAVAILABLE, "not open\n"),
+            Some(gate) => text_answer(StatusCode::OK, &metrics(&gate)),
+            None => text_answer(StatusCode::SERVICE_UNAVAILABLE, "not open\n"),
         }
     }
 
@@ -300,25 +300,25 @@ fn is_json_text(bytes: &[u8]) -> bool {
 }
 
 /// What is sent as JSON and is none.
-fn broken_json() -> Answer {
+fn broken_json() -> HttpAnswer {
     let error = serde_json::json!({"code": -32700, "message": "the body is not JSON"});
     let text = serde_json::json!({"jsonrpc": "2.0", "id": null, "error": error}).to_string();
-    let mut answer = said(StatusCode::BAD_REQUEST, &text);
+    let mut answer = text_answer(StatusCode::BAD_REQUEST, &text);
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     answer
 }
 
 /// The request with its whole body, which has a bounded size and comes in bounded time.
-async fn received(request: Request<Incoming>) -> Result<Request<Full<Bytes>>, Answer> {
+async fn received(request: Request<Incoming>) -> Result<Request<Full<Bytes>>, HttpAnswer> {
     let (head, body) = request.into_parts();
     let body = Limited::new(body, MAX_BODY_BYTES).collect();
     let mut refusal = match tokio::time::timeout(BODY_TIMEOUT, body).await {
         Ok(Ok(body)) => return Ok(Request::from_parts(head, Full::new(body.to_bytes()))),
         Ok(Err(err)) if err.is::<LengthLimitError>() => {
-            said(StatusCode::PAYLOAD_TOO_LARGE, "this request is too large\n")
+            text_answer(StatusCode::PAYLOAD_TOO_LARGE, "this request is too large\n")
         }
-        Ok(Err(_)) => said(StatusCode::BAD_REQUEST, "the request was not sent whole\n"),
-        Err(_elapsed) => said(StatusCode::REQUEST_TIMEOUT, "the request came too slowly\n"),
+        Ok(Err(_)) => text_answer(StatusCode::BAD_REQUEST, "the request was not sent whole\n"),
+        Err(_elapsed) => text_answer(StatusCode::REQUEST_TIMEOUT, "the request came too slowly\n"),
     };
     // What comes after it is the rest of a request that nobody reads.
     refusal.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
@@ -353,7 +353,7 @@ fn metrics(gate: &Gate) -> String {
     text
 }
 
-fn said(status: StatusCode, text: &str) -> Answer {
+fn text_answer(status: StatusCode, text: &str) -> HttpAnswer {
     let body = Full::new(Bytes::copy_from_slice(text.as_bytes())).boxed();
     let mut answer = Response::new(body);
     *answer.status_mut() = status;

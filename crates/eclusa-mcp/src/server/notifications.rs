@@ -62,7 +62,7 @@ struct Listener {
 }
 
 impl Listener {
-    fn of(opened: &StartedGate) -> Listener {
+    fn new(opened: &StartedGate) -> Listener {
         let tools = opened.gate.setup().registry.changes();
         Listener { tools, servers: opened.gateway.as_ref().map(|it| it.news()) }
     }
@@ -105,7 +105,7 @@ pub(crate) async fn forward(
     peer: Peer<RoleServer>,
 ) {
     let Ok(opened) = shared.opened().await else { return };
-    let mut listener = Listener::of(&opened);
+    let mut listener = Listener::new(&opened);
     while let Some(news) = listener.next().await {
         let told = match news {
             Notification::Tools => peer.notify_tool_list_changed().await,
@@ -133,7 +133,7 @@ pub(crate) async fn listen(
     context: &SubscriptionContext,
 ) -> Result<(), ErrorData> {
     let opened = shared.opened().await?;
-    let mut listener = Listener::of(&opened);
+    let mut listener = Listener::new(&opened);
     let uris = context.accepted().resource_subscriptions.clone().unwrap_or_default();
     let _watches: Vec<ResourceWatch> = match &opened.gateway {
         // What cannot be watched does not change, as far as anybody can forward.

@@ -60,7 +60,7 @@ pub(crate) async fn silent(setup: &GateSetup, reply: &Reply) -> String {
         (Some(_), Some(number), Some(workspace)) => {
             let read = tokio::task::spawn_blocking(move || {
                 let changes = workspace.changes(number).ok()?;
-                Some(named(changes.iter())).filter(|it| !it.is_empty())
+                Some(list_paths(changes.iter())).filter(|it| !it.is_empty())
             });
             read.await.ok().flatten()
         }
@@ -73,7 +73,7 @@ pub(crate) async fn silent(setup: &GateSetup, reply: &Reply) -> String {
 }
 
 /// Names what changed, as far as there is room. What came or went with its directory is counted.
-fn named<'a>(changes: impl Iterator<Item = &'a Change> + Clone) -> String {
+fn list_paths<'a>(changes: impl Iterator<Item = &'a Change> + Clone) -> String {
     let moved: HashSet<&Path> = changes.clone().filter_map(|it| it.from.as_deref()).collect();
     let left = |it: &Change| it.after.is_none() && moved.contains(it.path.as_path());
     let mut tops: Vec<(&Change, usize)> = Vec::new();

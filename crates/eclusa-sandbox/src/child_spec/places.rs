@@ -26,7 +26,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    pub(super) fn of(plan: &Plan) -> Result<Places, SandboxError> {
+    pub(super) fn new(plan: &Plan) -> Result<Places, SandboxError> {
         let all = |paths: &[PathBuf], what| {
             let mut real: Vec<PathBuf> =
                 paths.iter().map(|path| real(path, what)).collect::<Result<_, _>>()?;

@@ -3,8 +3,9 @@
 
 use std::path::Path;
 
+use eclusa_git::{ConfigName, read_config_list};
+
 use super::ask;
-use super::config::{Name, pairs};
 
 /// Settings that are handed on, by section and key.
 const HARMLESS: [(&str, &str); 30] = [
@@ -56,14 +57,15 @@ pub fn personal_git_settings(home: &Path, workspace: &Path) -> Vec<(String, Stri
     }
     command.args(["config", "--global", "--includes", "--list", "-z"]);
     let output = ask::output(command).unwrap_or_default();
-    let kept = pairs(&output).into_iter().filter(|(name, value)| is_harmless(name, value));
+    let kept =
+        read_config_list(&output).into_iter().filter(|(name, value)| is_harmless(name, value));
     kept.filter_map(|(name, value)| {
         Some((name.to_os_string().into_string().ok()?, String::from_utf8(value).ok()?))
     })
     .collect()
 }
 
-fn is_harmless(name: &Name, value: &[u8]) -> bool {
+fn is_harmless(name: &ConfigName, value: &[u8]) -> bool {
     if name.section == "alias" {
         let first = value.iter().find(|it| !it.is_ascii_whitespace());
         return first.is_some_and(|it| *it != b'!');

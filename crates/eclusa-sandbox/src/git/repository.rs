@@ -5,7 +5,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use super::config::{self, Name};
+use eclusa_git::{ConfigName, git_directories};
+
+use super::config;
 
 /// How deep and how wide repositories are looked for beneath a place.
 const DEPTH: usize = 3;
@@ -19,7 +21,7 @@ const SKIPPED: [&str; 3] = ["node_modules", "target", ".venv"];
 /// The names in some configurations.
 #[derive(Debug, Default)]
 pub(super) struct DriverNames {
-    pub(super) list: BTreeSet<Name>,
+    pub(super) list: BTreeSet<ConfigName>,
     /// True when one of them cannot be judged.
     pub(super) unreadable: bool,
 }
@@ -36,14 +38,14 @@ pub(super) fn names(places: &[PathBuf]) -> DriverNames {
 /// The same, where everything beneath these places is known.
 pub(super) fn names_of(places: &[PathBuf], trees: &[PathBuf]) -> DriverNames {
     let mut directories = above(places);
-    directories.extend(trees.iter().flat_map(|it| git_directory(it)));
+    directories.extend(trees.iter().flat_map(|it| git_directories(it)));
     all_names(&directories)
 }
 
 /// The repositories that places lie in.
 fn above(places: &[PathBuf]) -> BTreeSet<PathBuf> {
     let above: BTreeSet<&Path> = places.iter().flat_map(|it| it.ancestors()).collect();
-    above.into_iter().flat_map(git_directory).collect()
+    above.into_iter().flat_map(git_directories).collect()
 }
 
 fn all_names(directories: &BTreeSet<PathBuf>) -> DriverNames {
@@ -63,7 +65,7 @@ fn beneath(place: &Path, found: &mut BTreeSet<PathBuf>) {
     let mut seen = 0;
     let mut look = VecDeque::from([(place.to_path_buf(), 0)]);
     while let Some((directory, depth)) = look.pop_front() {
-        found.extend(git_directory(&directory));
+        found.extend(git_directories(&directory));
         let Ok(entries) = std::fs::read_dir(&directory) else { continue };
         for entry in entries.flatten() {
             seen += 1;
@@ -76,24 +78,6 @@ fn beneath(place: &Path, found: &mut BTreeSet<PathBuf>) {
             }
         }
     }
-}
-
-/// Where the repository of a working tree is, or the directory itself if it is one.
-fn git_directory(tree: &Path) -> Vec<PathBuf> {
-    let git = tree.join(".git");
-    let mut found = Vec::new();
-    if git.is_dir() {
-        found.push(git);
-    } else if let Ok(text) = std::fs::read_to_string(&git)
-        && let Some(to) = text.trim_end().strip_prefix("gitdir: ")
-    {
-        found.push(tree.join(to));
-    }
-    // A directory of plain files that git takes for a repository.
-    if tree.join("HEAD").exists() && tree.join("config").is_file() {
-        found.push(tree.to_path_buf());
-    }
-    found
 }
 
 /// The configuration files of one repository: its own, those it shares, and its submodules'.

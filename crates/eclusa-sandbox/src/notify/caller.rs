@@ -39,7 +39,7 @@ pub(super) struct Place {
 
 impl Caller {
     /// Takes hold of whoever made a call. `None`: it is gone, or out of reach.
-    pub(super) fn of(call: &Call, listener: &OwnedFd) -> Option<Caller> {
+    pub(super) fn new(call: &Call, listener: &OwnedFd) -> Option<Caller> {
         let thread = call.thread;
         let memory = File::open(format!("/proc/{thread}/mem")).ok()?;
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;

@@ -80,7 +80,7 @@ impl RenameHelper {
         if !(words.flags - RenameFlags::NOREPLACE).is_empty() {
             return None;
         }
-        let caller = Caller::of(call, listener)?;
+        let caller = Caller::new(call, listener)?;
         let place = |(dir, address)| caller.place(dir, &caller.path(address)?).ok();
         let from: Place = place(words.from)?;
         let stat = from.look().ok()??;

@@ -100,7 +100,7 @@ fn is_token(text: &str) -> bool {
 fn tunnel(target: &str, headers: &[Header<'_>]) -> Result<RequestHead, String> {
     let (host, port) = authority(target)?;
     let port = port.ok_or("a tunnel needs a host and a port")?;
-    if let Some(said) = said(headers)? {
+    if let Some(said) = header_value(headers)? {
         let (other, other_port) = authority(said)?;
         if other != host || other_port.is_some_and(|it| it != port) {
             return Err("its `Host` header names another host than its first line".to_owned());
@@ -127,7 +127,7 @@ fn plain(method: &str, target: &str, headers: &[Header<'_>]) -> Result<RequestHe
     let (place, path) = rest.split_at(at);
     let (host, port) = authority(place)?;
     let port = port.unwrap_or(80);
-    if let Some(said) = said(headers)? {
+    if let Some(said) = header_value(headers)? {
         let (other, other_port) = authority(said)?;
         if other != host || other_port.unwrap_or(80) != port {
             return Err("its `Host` header names another host than its first line".to_owned());
@@ -166,7 +166,7 @@ fn authority(text: &str) -> Result<(Host, Option<u16>), String> {
 }
 
 /// What the `Host` header says; there may be one only.
-fn said<'a>(headers: &[Header<'a>]) -> Result<Option<&'a str>, String> {
+fn header_value<'a>(headers: &[Header<'a>]) -> Result<Option<&'a str>, String> {
     single(headers, "host")
 }
 

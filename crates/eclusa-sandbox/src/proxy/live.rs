@@ -9,17 +9,17 @@ use std::{
     },
 };
 
-use super::{Attempt, Refusal, Report, Way};
+use super::{Attempt, AttemptReport, Refusal, Way};
 
 /// All attempts that are going on.
 pub(super) struct Live {
-    report: Report,
+    report: AttemptReport,
     most: usize,
-    table: Mutex<Table>,
+    table: Mutex<ConnectionTable>,
 }
 
 #[derive(Default)]
-struct Table {
+struct ConnectionTable {
     next: u64,
     ended: bool,
     going: HashMap<u64, Going>,
@@ -50,7 +50,7 @@ pub(super) struct Ticket {
 }
 
 impl Live {
-    pub(super) fn new(report: Report, most: usize) -> Live {
+    pub(super) fn new(report: AttemptReport, most: usize) -> Live {
         Live { report, most, table: Mutex::default() }
     }
 
@@ -101,7 +101,7 @@ impl Live {
         }
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, ConnectionTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
 
 use super::memory::{self, MemoryWatch};
-use super::{Started, survivors};
+use super::{StartedCommand, survivors};
 use crate::capabilities::Enforcement;
 use crate::exit::{DirRenames, Ended, Exit, How};
 use crate::init::{ENDED, NOT_EXECUTED};
@@ -55,7 +55,7 @@ pub(super) enum RenameHelper {
 }
 
 impl Watch {
-    pub(super) fn of(plan: &Plan, cancel: Cancel, enforcement: Enforcement) -> Watch {
+    pub(super) fn new(plan: &Plan, cancel: Cancel, enforcement: Enforcement) -> Watch {
         let place = plan.stage.first().map(|one| &one.upper).or(plan.write.first());
         let place = place.or(plan.tmp.as_ref());
         let disk = plan.limits.disk.zip(place).and_then(|(most, place)| {
@@ -116,7 +116,7 @@ enum Phase {
 
 /// What has been learned so far.
 struct Supervision<F> {
-    started: Started,
+    started: StartedCommand,
     watch: Watch,
     progress: F,
     keeper: Keeper,
@@ -132,7 +132,7 @@ struct Supervision<F> {
 
 /// Watches a command until it and everything it started is gone.
 pub(super) fn supervise(
-    started: Started,
+    started: StartedCommand,
     watch: Watch,
     progress: impl FnMut(&[u8]),
     rename_helper: RenameHelper,

@@ -274,7 +274,7 @@ pub(crate) struct Marks(Vec<OsString>);
 
 impl Marks {
     /// Those of this name.
-    pub(crate) fn of(dir: impl AsFd, name: &OsStr) -> Result<Marks> {
+    pub(crate) fn read(dir: impl AsFd, name: &OsStr) -> Result<Marks> {
         attributes(dir, name).map(Marks)
     }
 

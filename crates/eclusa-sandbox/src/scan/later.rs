@@ -32,7 +32,7 @@ struct Unread {
 }
 
 /// What became of an entry.
-pub(super) type Read = (usize, io::Result<ContentDigest>);
+pub(super) type DigestedEntry = (usize, io::Result<ContentDigest>);
 
 impl Later {
     pub(super) fn add(&mut self, entry: usize, file: File, size: u64) {
@@ -44,18 +44,21 @@ impl Later {
     }
 
     /// Reads all of them.
-    pub(super) fn read(&mut self) -> Vec<Read> {
+    pub(super) fn read(&mut self) -> Vec<DigestedEntry> {
         let mut files = std::mem::take(&mut self.0);
         // The largest first, so that no thread is left alone with it at the end.
         files.sort_by_key(|it| std::cmp::Reverse(it.size));
         let next = AtomicUsize::new(0);
         let some = || {
             let taken = std::iter::from_fn(|| files.get(next.fetch_add(1, Ordering::Relaxed)));
-            taken.map(|it| (it.entry, handle::digest(&it.file, it.size))).collect::<Vec<Read>>()
+            taken
+                .map(|it| (it.entry, handle::digest(&it.file, it.size)))
+                .collect::<Vec<DigestedEntry>>()
         };
         let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MAX_THREADS);
         thread::scope(|scope| {
-            let others: Vec<ScopedJoinHandle<'_, Vec<Read>>> = (1..threads.min(files.len()))
+            let others: Vec<ScopedJoinHandle<'_, Vec<DigestedEntry>>> = (1..threads
+                .min(files.len()))
                 .map_while(|_| thread::Builder::new().spawn_scoped(scope, some).ok())
                 .collect();
             let mut all = some();

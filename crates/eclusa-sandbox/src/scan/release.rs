@@ -89,7 +89,7 @@ fn is_still(look: &Look, file: &ScannedFile) -> bool {
 /// Removes the overlay's attributes from a file. Attributes of users can be removed only by those
 /// who may write to it.
 fn strip(dir: &OwnedFd, name: &OsStr, look: &Look) -> rustix::io::Result<Look> {
-    let marks = Marks::of(dir, name)?;
+    let marks = Marks::read(dir, name)?;
     if marks.overlays().next().is_none() {
         return Ok(*look);
     }

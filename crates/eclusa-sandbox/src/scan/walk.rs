@@ -117,7 +117,7 @@ impl Walk<'_> {
             return Err(ScanError::Disturbed(path));
         };
         let _readable = Readable::make(upper, name, &above);
-        let marks = Marks::of(upper, name).map_err(ScanError::at("look at", &path))?;
+        let marks = Marks::read(upper, name).map_err(ScanError::at("look at", &path))?;
         if marks.is_foreign() {
             return Err(ScanError::Foreign(path));
         }
@@ -365,7 +365,7 @@ fn compare(
     let new = marks.others();
     let mut differ: Vec<OsString> = Vec::new();
     if let Some((lower, _)) = under {
-        let old = Marks::of(lower, name)?.others();
+        let old = Marks::read(lower, name)?.others();
         differ.extend(old.iter().filter(|it| !new.contains(it)).cloned());
         for key in new {
             if !old.contains(&key)

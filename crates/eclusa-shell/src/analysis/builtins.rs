@@ -1,7 +1,7 @@
 //! Commands of the shell that change how the rest of the script is read, or that run text which
 //! looks like data.
 
-use crate::variable_origin::assigned;
+use crate::commands::variable_origin::assigned;
 use crate::variables::{Influence, influence, is_plain_pager};
 use crate::{Assignment, Command, Part, Word};
 

@@ -4,8 +4,8 @@
 //! itself, so that rules that deny see `echo 'rm -rf /' | sh` and `find / | xargs rm`.
 
 use super::indirect;
-use crate::outline::Span;
 use crate::programs::Listing;
+use crate::syntax::outline::Span;
 use crate::{Command, NestedCommands, Word, programs};
 
 /// What a command is handed.

@@ -62,18 +62,20 @@ const HARMLESS_DEVICES: [&str; 12] = [
 pub(crate) fn target(word: &Word) -> Option<Target> {
     match base(word) {
         Base::Root(rest) => below_root(&components(&rest, Vec::new())),
-        Base::Home(rest) => match components(&rest, vec![Piece::Name("~".to_owned())]).as_slice() {
-            [Piece::Name(home)] if home == "~" => Some(Target::Home),
-            [Piece::Name(home), Piece::All] if home == "~" => Some(Target::Home),
-            [] | [Piece::Up] => Some(Target::SystemDirectory("home".to_owned())),
-            _ => None,
-        },
+        Base::Home(rest) => {
+            match components(&rest, vec![PathPiece::Name("~".to_owned())]).as_slice() {
+                [PathPiece::Name(home)] if home == "~" => Some(Target::Home),
+                [PathPiece::Name(home), PathPiece::All] if home == "~" => Some(Target::Home),
+                [] | [PathPiece::Up] => Some(Target::SystemDirectory("home".to_owned())),
+                _ => None,
+            }
+        }
         Base::Here(rest) => {
             let pieces = components(&rest, Vec::new());
-            let above = pieces.iter().all(|it| matches!(it, Piece::Up));
+            let above = pieces.iter().all(|it| matches!(it, PathPiece::Up));
             match pieces.split_last() {
                 _ if above => Some(Target::WorkingDirectory),
-                Some((Piece::All, before)) if before.iter().all(|it| *it == Piece::Up) => {
+                Some((PathPiece::All, before)) if before.iter().all(|it| *it == PathPiece::Up) => {
                     Some(Target::WorkingDirectory)
                 }
                 _ => None,
@@ -143,7 +145,7 @@ pub(crate) fn may_be_root(word: &Word) -> bool {
         Part::Text(it) | Part::Glob(it) => Some(it.starts_with('/')),
         Part::Unknown { .. } => None,
     });
-    lead == Some(true) && matches!(components(&rest, Vec::new()).as_slice(), [] | [Piece::All])
+    lead == Some(true) && matches!(components(&rest, Vec::new()).as_slice(), [] | [PathPiece::All])
 }
 
 /// False for `${NAME:?}` and `${NAME:-value}`, which are never nothing.
@@ -155,7 +157,7 @@ fn may_be_empty(source: &str) -> bool {
 
 /// A component of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Piece {
+enum PathPiece {
     /// A name, known in full.
     Name(String),
     /// A pattern that matches some names.
@@ -167,20 +169,20 @@ enum Piece {
 }
 
 /// Cuts a path into components and resolves `.` and `..` as far as names allow.
-fn components(parts: &[Part], mut pieces: Vec<Piece>) -> Vec<Piece> {
+fn components(parts: &[Part], mut pieces: Vec<PathPiece>) -> Vec<PathPiece> {
     let start = pieces.len();
     for (text, known) in split(parts) {
         match text.as_str() {
             "" | "." if known => {}
             ".." if known => match pieces.pop() {
-                Some(Piece::Up) => pieces.extend([Piece::Up, Piece::Up]),
+                Some(PathPiece::Up) => pieces.extend([PathPiece::Up, PathPiece::Up]),
                 Some(_) => {}
-                None if start == 0 => pieces.push(Piece::Up),
-                None => pieces.push(Piece::Up),
+                None if start == 0 => pieces.push(PathPiece::Up),
+                None => pieces.push(PathPiece::Up),
             },
-            _ if known => pieces.push(Piece::Name(text)),
-            _ if matches_all(&text) => pieces.push(Piece::All),
-            _ => pieces.push(Piece::Some),
+            _ if known => pieces.push(PathPiece::Name(text)),
+            _ if matches_all(&text) => pieces.push(PathPiece::All),
+            _ => pieces.push(PathPiece::Some),
         }
     }
     pieces
@@ -216,27 +218,27 @@ fn matches_all(pattern: &str) -> bool {
     !pattern.is_empty() && rest.chars().all(|it| it == '*' || it == '?') && rest.contains('*')
 }
 
-fn below_root(pieces: &[Piece]) -> Option<Target> {
-    let pieces: Vec<&Piece> = pieces.iter().filter(|it| **it != Piece::Up).collect();
+fn below_root(pieces: &[PathPiece]) -> Option<Target> {
+    let pieces: Vec<&PathPiece> = pieces.iter().filter(|it| **it != PathPiece::Up).collect();
     // The root by another name.
-    if let [Piece::Name(proc), _, Piece::Name(root), rest @ ..] = pieces.as_slice()
+    if let [PathPiece::Name(proc), _, PathPiece::Name(root), rest @ ..] = pieces.as_slice()
         && proc == "proc"
         && root == "root"
     {
-        let rest: Vec<Piece> = rest.iter().map(|it| (*it).clone()).collect();
+        let rest: Vec<PathPiece> = rest.iter().map(|it| (*it).clone()).collect();
         return below_root(&rest);
     }
     let mut names: Vec<&str> = Vec::new();
     let mut all = false;
     for (at, piece) in pieces.iter().enumerate() {
         match piece {
-            Piece::Name(name) => names.push(name),
+            PathPiece::Name(name) => names.push(name),
             // Any pattern in the root can match what the system needs.
-            Piece::Some | Piece::All if at == 0 => return Some(Target::FileSystem),
-            Piece::All if at + 1 == pieces.len() => all = true,
-            Piece::Some if names == ["dev"] => return Some(Target::Device("…".to_owned())),
-            Piece::All if names == ["dev"] => return Some(Target::Device("…".to_owned())),
-            Piece::Some | Piece::All | Piece::Up => return None,
+            PathPiece::Some | PathPiece::All if at == 0 => return Some(Target::FileSystem),
+            PathPiece::All if at + 1 == pieces.len() => all = true,
+            PathPiece::Some if names == ["dev"] => return Some(Target::Device("…".to_owned())),
+            PathPiece::All if names == ["dev"] => return Some(Target::Device("…".to_owned())),
+            PathPiece::Some | PathPiece::All | PathPiece::Up => return None,
         }
     }
     if names.is_empty() {
@@ -299,9 +301,9 @@ pub(crate) fn is_vital(word: &Word) -> bool {
     }
     let pieces = components(&word.parts, Vec::new());
     let names = pieces.iter().map(|it| match it {
-        Piece::Name(name) => name.as_str(),
-        Piece::Some | Piece::All => "*",
-        Piece::Up => "",
+        PathPiece::Name(name) => name.as_str(),
+        PathPiece::Some | PathPiece::All => "*",
+        PathPiece::Up => "",
     });
     let path: String = names.filter(|it| !it.is_empty()).flat_map(|it| ["/", it]).collect();
     VITAL.contains(&path.as_str())

@@ -3,7 +3,7 @@
 
 use super::pipes::{self, PipeData};
 use super::{indirect, substituted};
-use crate::outline::Outline;
+use crate::syntax::outline::Outline;
 use crate::{Command, Redirect, RedirectKind, Word, programs};
 
 /// What the names of a script stand for, where that is written in it.

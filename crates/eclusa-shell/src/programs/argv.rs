@@ -50,13 +50,13 @@ pub(crate) fn plain(entry: &'static Entry, words: &[Word], profile: &mut Command
     if !entry.needs.is_empty() {
         profile.needs.push(entry.needs);
     }
-    let mut walk = Walk { entry, profile, rest: words, flags: Vec::new(), operands: Vec::new() };
+    let mut walk = ArgWalk { entry, profile, rest: words, flags: Vec::new(), operands: Vec::new() };
     if let Some(sub) = walk.flags_and_operands() {
         let words = walk.rest;
         read(sub, words, walk.profile);
         return;
     }
-    let Walk { flags, operands, .. } = walk;
+    let ArgWalk { flags, operands, .. } = walk;
     let (spared, class) = entry.unless;
     let (modes, others) = entry.modes;
     let has = |names: &[&str]| names.iter().any(|it| flags.contains(it));
@@ -82,7 +82,7 @@ fn may_vanish(word: &Word) -> bool {
 }
 
 /// The state of taking a command apart.
-struct Walk<'w, 'r> {
+struct ArgWalk<'w, 'r> {
     entry: &'static Entry,
     profile: &'r mut CommandProfile,
     rest: &'w [Word],
@@ -90,7 +90,7 @@ struct Walk<'w, 'r> {
     operands: Vec<&'w Word>,
 }
 
-impl<'w> Walk<'w, '_> {
+impl<'w> ArgWalk<'w, '_> {
     /// Sorts the words into flags and operands, up to a subcommand if there is one.
     fn flags_and_operands(&mut self) -> Option<&'static Entry> {
         let mut open = self.entry.order != Order::Never;

@@ -65,7 +65,7 @@ impl Classes {
     pub const READ_ONLY: Classes = Classes(0);
 
     /// A set of one.
-    pub const fn of(class: Class) -> Classes {
+    pub const fn only(class: Class) -> Classes {
         Classes(class.bit())
     }
 
@@ -115,7 +115,7 @@ impl BitOrAssign for Classes {
 
 impl From<Class> for Classes {
     fn from(class: Class) -> Classes {
-        Classes::of(class)
+        Classes::only(class)
     }
 }
 

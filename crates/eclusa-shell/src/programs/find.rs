@@ -21,9 +21,9 @@ pub(crate) fn read(entry: &'static Entry, words: &[Word], profile: &mut CommandP
     profile.add_all(entry.class, |it| format!("`{it}`"));
     let places = Vec::new();
     let (deletes, narrow, all) = (false, false, false);
-    let mut walk = Walk { entry, profile, rest: words, places, deletes, narrow, all };
+    let mut walk = FindWalk { entry, profile, rest: words, places, deletes, narrow, all };
     walk.expression();
-    let Walk { places, deletes, all, .. } = walk;
+    let FindWalk { places, deletes, all, .. } = walk;
     profile.narrowed &= !all;
     if deletes {
         profile.class |= Class::Sweeping.into();
@@ -42,7 +42,7 @@ pub(crate) fn read(entry: &'static Entry, words: &[Word], profile: &mut CommandP
     }
 }
 
-struct Walk<'w, 'r> {
+struct FindWalk<'w, 'r> {
     entry: &'static Entry,
     profile: &'r mut CommandProfile,
     rest: &'w [Word],
@@ -54,7 +54,7 @@ struct Walk<'w, 'r> {
     all: bool,
 }
 
-impl Walk<'_, '_> {
+impl FindWalk<'_, '_> {
     fn next(&mut self) -> Option<Word> {
         let (first, rest) = self.rest.split_first()?;
         self.rest = rest;

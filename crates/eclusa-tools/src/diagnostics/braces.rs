@@ -120,7 +120,7 @@ fn rustc(it: &Value, into: &mut Parsed) {
         path: span.and_then(|it| text(it, "file_name")).map(str::to_owned),
         line: span.and_then(|it| it.get("line_start")?.as_u64()),
         column: span.and_then(|it| it.get("column_start")?.as_u64()),
-        severity: Severity::of(level).unwrap_or(Severity::Note),
+        severity: Severity::parse(level).unwrap_or(Severity::Note),
         code,
         message: message.to_owned(),
         source: if clippy { "clippy" } else { "rustc" },

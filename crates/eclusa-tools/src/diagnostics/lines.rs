@@ -71,7 +71,7 @@ fn coded(text: &str) -> Option<(Severity, &str, &str)> {
     let (code, message) = rest.split_once(": ")?;
     let number = code.strip_prefix("TS")?;
     (!number.is_empty() && number.bytes().all(|it| it.is_ascii_digit()))
-        .then(|| Some((Severity::of(word)?, code, message)))?
+        .then(|| Some((Severity::parse(word)?, code, message)))?
 }
 
 fn tsc_said(
@@ -112,7 +112,7 @@ fn located(line: &str) -> Option<Diagnostic> {
         return said(severity, Some(code), message, "tsc");
     }
     if let Some((word, message)) = rest.split_once(": ")
-        && let Some(severity) = Severity::of(word)
+        && let Some(severity) = Severity::parse(word)
     {
         let (message, code) = bracketed(message);
         return said(severity, code, message, "gcc");
@@ -173,7 +173,7 @@ fn headed(line: &str) -> Option<Diagnostic> {
             Some((word, code)) => (word, code.strip_suffix(']')),
             None => (head, None),
         };
-        if let Some(severity @ (Severity::Error | Severity::Warning)) = Severity::of(word) {
+        if let Some(severity @ (Severity::Error | Severity::Warning)) = Severity::parse(word) {
             return Some(said(severity, code, message, "rustc"));
         }
     }

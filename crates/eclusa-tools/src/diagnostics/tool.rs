@@ -154,7 +154,7 @@ impl TypedTool for Diagnostics {
             }
             None => None,
         };
-        let mut report = Report::default();
+        let mut report = ChecksReport::default();
         for check in self.wanted(args.check.as_deref())? {
             let ran = self.runner.run(check, job).await.map_err(ToolError::new)?;
             let parsed = read(ran.clone()).await;
@@ -189,7 +189,7 @@ async fn read(ran: Ran) -> Parsed {
 }
 
 #[derive(Default)]
-struct Report {
+struct ChecksReport {
     found: Vec<Diagnostic>,
     ends: Vec<String>,
     data: Vec<Value>,
@@ -198,7 +198,7 @@ struct Report {
     unread: String,
 }
 
-impl Report {
+impl ChecksReport {
     fn end(&mut self, check: &CheckSettings, ran: &Ran, parsed: &Parsed) {
         let how = match ran.code {
             Some(code) => format!("exit code {code}"),

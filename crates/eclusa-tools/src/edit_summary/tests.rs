@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn around(old: &str, new: &str) -> EditSummary {
-    EditSummary::of(old.as_bytes(), new.as_bytes()).unwrap()
+    EditSummary::new(old.as_bytes(), new.as_bytes()).unwrap()
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn places_far_apart_are_shown_apart() {
 
 #[test]
 fn what_is_not_text_is_not_shown_and_long_texts_are_cut() {
-    assert_eq!(EditSummary::of(b"a\0b", b"a"), None);
+    assert_eq!(EditSummary::new(b"a\0b", b"a"), None);
     let new = "x\n".repeat(1000);
     let told = around("", &new);
     assert_eq!((told.added, told.removed), (1000, 0));

@@ -3,7 +3,7 @@
 use super::{
     PatchError,
     file::{FilePatch, Kind},
-    hunk::{Hunk, Line, LineRole},
+    hunk::{Hunk, HunkLine, LineRole},
     unified::{anchor, body, numbers},
 };
 use crate::text::short;
@@ -25,14 +25,14 @@ pub(super) fn is_header(line: &str) -> bool {
 /// Reads all files of a patch.
 pub(super) fn parse(patch: &str) -> Result<Vec<FilePatch>, PatchError> {
     let all: Vec<&str> = patch.split('\n').collect();
-    let missing = || PatchError::at(1, format!("the patch does not begin with `{BEGIN}`"));
+    let missing = || PatchError::new(1, format!("the patch does not begin with `{BEGIN}`"));
     let begin = all.iter().position(|it| it.trim_end() == BEGIN).ok_or_else(missing)?;
     let windows = all.get(begin).is_some_and(|it| it.ends_with('\r'));
     let lines =
         all.into_iter().map(|it| if windows { it.strip_suffix('\r').unwrap_or(it) } else { it });
     let lines: Vec<&str> = lines.collect();
     let cut_off = || {
-        PatchError::at(
+        PatchError::new(
             lines.len(),
             format!("`{END}` is missing, so the patch may have been cut off; send it again, whole"),
         )
@@ -44,7 +44,7 @@ pub(super) fn parse(patch: &str) -> Result<Vec<FilePatch>, PatchError> {
             "`{}` is outside of `{BEGIN}` and `{END}`; send one patch and nothing else",
             short(line)
         );
-        return Err(PatchError::at(at + 1, what));
+        return Err(PatchError::new(at + 1, what));
     }
     let mut reader = PatchReader { lines: lines.get(..end).unwrap_or_default(), at: begin + 1 };
     let mut files = Vec::new();
@@ -56,7 +56,7 @@ pub(super) fn parse(patch: &str) -> Result<Vec<FilePatch>, PatchError> {
         files.push(reader.file(line)?);
     }
     if files.is_empty() {
-        return Err(PatchError::at(
+        return Err(PatchError::new(
             begin + 1,
             format!(
                 "the patch is empty; it needs `{UPDATE} path`, `{ADD} path` or `{DELETE} path`"
@@ -85,7 +85,7 @@ impl<'a> PatchReader<'a> {
     }
 
     fn fault(&self, what: impl Into<String>) -> PatchError {
-        PatchError::at(self.at + 1, what)
+        PatchError::new(self.at + 1, what)
     }
 
     fn file(&mut self, header: &str) -> Result<FilePatch, PatchError> {
@@ -138,8 +138,8 @@ impl<'a> PatchReader<'a> {
                 // Between lines it is one of them whose `+` was lost, at the end it is nothing.
                 empty += 1;
             } else if let Some(rest) = text.strip_prefix('+') {
-                hunk.lines.extend((0..empty).map(|_| Line::new(LineRole::Add, "")));
-                hunk.lines.push(Line::new(LineRole::Add, rest));
+                hunk.lines.extend((0..empty).map(|_| HunkLine::new(LineRole::Add, "")));
+                hunk.lines.push(HunkLine::new(LineRole::Add, rest));
                 empty = 0;
             } else if let (true, Some(last)) = (text.starts_with('\\'), hunk.lines.last_mut()) {
                 last.ended = false;
@@ -172,7 +172,7 @@ impl<'a> PatchReader<'a> {
                 "the patch has no hunk for `{}`; begin one with `@@` and give lines with ` `, `-` or `+` in front",
                 file.path
             );
-            return Err(PatchError::at(file.line, what));
+            return Err(PatchError::new(file.line, what));
         }
         Ok(())
     }
@@ -218,7 +218,7 @@ impl<'a> PatchReader<'a> {
             self.at += 1;
         }
         if !hunk.changes() {
-            return Err(PatchError::at(
+            return Err(PatchError::new(
                 hunk.line,
                 "the hunk changes nothing; lines that go begin with `-`, lines that come with `+`",
             ));

@@ -1,7 +1,7 @@
 //! What a patch does to one file.
 
 use super::{
-    hunk::{Hunk, HunkNote, Line, LineRole},
+    hunk::{Hunk, HunkLine, HunkNote, LineRole},
     locate::{Fit, LineIndex, Placed},
     reject::{HunkFault, Rejected, RejectedHunk},
 };
@@ -84,7 +84,7 @@ impl FilePatch {
     fn change(&self, old: &str) -> Result<Applied, Rejected> {
         // Where `\r` alone ends lines, and the patch does not say otherwise, they are lines too.
         let particular = self.hunks.iter().any(Hunk::writes_carriage_returns);
-        if Newline::of(old) == Newline::Cr && !particular {
+        if Newline::detect(old) == Newline::Cr && !particular {
             let mut applied = self.change_lines(&old.replace('\r', "\n"))?;
             applied.text = applied.text.map(|it| it.replace('\n', "\r"));
             return Ok(applied);
@@ -93,7 +93,7 @@ impl FilePatch {
     }
 
     fn change_lines(&self, old: &str) -> Result<Applied, Rejected> {
-        let lines = LineIndex::of(old);
+        let lines = LineIndex::new(old);
         let fits = lines.place(&self.hunks).map_err(|faults| self.reject(faults))?;
         let text = assemble(&lines, &self.hunks, &fits);
         let notes = fits.iter().filter_map(Placed::note).collect();
@@ -145,7 +145,7 @@ fn assemble(lines: &LineIndex<'_>, hunks: &[Hunk], fits: &[Placed]) -> String {
 /// A line that goes, or one that comes before it.
 struct Splice<'a> {
     at: usize,
-    add: Option<&'a Line>,
+    add: Option<&'a HunkLine>,
     crlf: bool,
 }
 
@@ -187,7 +187,7 @@ impl Out {
         self.crlf = line.ends_with("\r\n");
     }
 
-    fn add(&mut self, line: &Line, crlf: bool) {
+    fn add(&mut self, line: &HunkLine, crlf: bool) {
         self.push(&line.text);
         match line.ended {
             true if crlf => self.text.push_str("\r\n"),

@@ -17,12 +17,12 @@ pub(super) struct Hunk {
     pub(super) at_end: bool,
     /// True if the numbers in its header do not fit its lines.
     pub(super) miscounted: bool,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<HunkLine>,
 }
 
 /// A line of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct HunkLine {
     pub(super) role: LineRole,
     /// Without its `\n`. It may end in `\r`.
     pub(super) text: String,
@@ -37,20 +37,20 @@ pub(super) enum LineRole {
     Add,
 }
 
-impl Line {
-    pub(super) fn new(role: LineRole, text: &str) -> Line {
-        Line { role, text: text.to_owned(), ended: true }
+impl HunkLine {
+    pub(super) fn new(role: LineRole, text: &str) -> HunkLine {
+        HunkLine { role, text: text.to_owned(), ended: true }
     }
 }
 
 impl Hunk {
     /// The lines that must be there.
-    pub(super) fn old(&self) -> impl DoubleEndedIterator<Item = &Line> + Clone {
+    pub(super) fn old(&self) -> impl DoubleEndedIterator<Item = &HunkLine> + Clone {
         self.lines.iter().filter(|it| it.role != LineRole::Add)
     }
 
     /// The lines that will be there.
-    pub(super) fn made(&self) -> impl DoubleEndedIterator<Item = &Line> + Clone {
+    pub(super) fn made(&self) -> impl DoubleEndedIterator<Item = &HunkLine> + Clone {
         self.lines.iter().filter(|it| it.role != LineRole::Remove)
     }
 
@@ -65,7 +65,7 @@ impl Hunk {
 
     /// How many lines of context are at its start and at its end.
     pub(super) fn margins(&self) -> (usize, usize) {
-        let context = |it: &&Line| it.role == LineRole::Context;
+        let context = |it: &&HunkLine| it.role == LineRole::Context;
         let before = self.lines.iter().take_while(context).count();
         (before, self.lines.iter().rev().take_while(context).count())
     }

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::{
-    hunk::{Hunk, HunkNote, Line, LineRole},
+    hunk::{Hunk, HunkLine, HunkNote, LineRole},
     reject::{self, HunkFault},
 };
 use crate::text::{Newline, plain};
@@ -32,7 +32,7 @@ enum Eye {
 }
 
 impl Eye {
-    fn same(self, there: &str, wanted: &Line) -> bool {
+    fn same(self, there: &str, wanted: &HunkLine) -> bool {
         let bare = there.strip_suffix('\n').unwrap_or(there);
         let ended = bare.len() < there.len();
         match self {
@@ -95,8 +95,12 @@ impl Placed {
 }
 
 impl<'a> LineIndex<'a> {
-    pub(super) fn of(text: &'a str) -> LineIndex<'a> {
-        LineIndex { text, style: Newline::of(text), lines: text.split_inclusive('\n').collect() }
+    pub(super) fn new(text: &'a str) -> LineIndex<'a> {
+        LineIndex {
+            text,
+            style: Newline::detect(text),
+            lines: text.split_inclusive('\n').collect(),
+        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -143,7 +147,7 @@ struct Search<'a> {
 impl Search<'_> {
     fn find(&mut self, hunk: &Hunk) -> Result<Fit, HunkFault> {
         let anchor = self.anchor(hunk)?;
-        let old: Vec<&Line> = hunk.old().collect();
+        let old: Vec<&HunkLine> = hunk.old().collect();
         if old.is_empty() {
             return self.insertion(hunk, anchor);
         }
@@ -207,13 +211,13 @@ impl Search<'_> {
     }
 
     /// All places where the lines are, in ascending order.
-    fn places(&mut self, old: &[&Line], eye: Eye, at_end: bool) -> Vec<usize> {
+    fn places(&mut self, old: &[&HunkLine], eye: Eye, at_end: bool) -> Vec<usize> {
         let Some(last) = self.lines.len().checked_sub(old.len()) else { return Vec::new() };
         let first = if at_end { last } else { 0 };
         (first..=last).filter(|at| self.fits(*at, old, eye)).collect()
     }
 
-    fn fits(&mut self, at: usize, old: &[&Line], eye: Eye) -> bool {
+    fn fits(&mut self, at: usize, old: &[&HunkLine], eye: Eye) -> bool {
         let Some(there) = self.lines.lines.get(at..at.saturating_add(old.len())) else {
             return false;
         };
@@ -273,7 +277,7 @@ impl Search<'_> {
     fn with_less_context(
         &mut self,
         hunk: &Hunk,
-        old: &[&Line],
+        old: &[&HunkLine],
         expected: Option<usize>,
         anchor: Option<usize>,
     ) -> Result<Option<Fit>, HunkFault> {
@@ -302,7 +306,7 @@ impl Search<'_> {
 
     /// Where the file already has what the hunk would make, from 0.
     fn applied(&mut self, hunk: &Hunk) -> Option<usize> {
-        let new: Vec<&Line> = hunk.made().collect();
+        let new: Vec<&HunkLine> = hunk.made().collect();
         let adds = hunk.lines.iter().any(|it| it.role == LineRole::Add && it.text.trim().len() > 1);
         let places = if adds { self.places(&new, Eye::LineEnds, false) } else { Vec::new() };
         places.first().copied()

@@ -2,7 +2,7 @@
 
 /// The two names of a file, before and after. `None` is `/dev/null`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Names {
+pub(super) struct FileNames {
     pub(super) old: Option<String>,
     pub(super) new: Option<String>,
 }
@@ -72,10 +72,10 @@ fn same(old: &str, new: &str) -> Option<(String, bool)> {
 
 /// The names of `---` and `+++` without prefixes. `bare`: git's own line shows that there are no
 /// prefixes.
-pub(super) fn stripped(old: String, new: String, bare: bool) -> Names {
+pub(super) fn stripped(old: String, new: String, bare: bool) -> FileNames {
     let there = |it: String| (it != "/dev/null").then_some(it);
     if bare {
-        return Names { old: there(old), new: there(new) };
+        return FileNames { old: there(old), new: there(new) };
     }
     let cut = |it: &str, prefix: &str| it.strip_prefix(prefix).unwrap_or(it).to_owned();
     let (old, new) = match (there(old), there(new)) {
@@ -91,7 +91,7 @@ pub(super) fn stripped(old: String, new: String, bare: bool) -> Names {
         },
         (old, new) => (old.map(|it| cut(&it, "a/")), new.map(|it| cut(&it, "b/"))),
     };
-    Names { old, new }
+    FileNames { old, new }
 }
 
 /// A name in quotes, with the escapes of C, and what follows it.

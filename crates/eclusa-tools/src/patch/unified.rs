@@ -7,8 +7,8 @@
 use super::{
     PatchError,
     file::{FilePatch, Kind},
-    hunk::{Hunk, Line, LineRole},
-    name::{self, Names},
+    hunk::{Hunk, HunkLine, LineRole},
+    name::{self, FileNames},
 };
 
 const GIT: &str = "diff --git ";
@@ -37,7 +37,7 @@ pub(super) fn parse(patch: &str) -> Result<Vec<FilePatch>, PatchError> {
         }
         let number = reader.at + 1;
         if let Some(what) = unsupported(line, letter) {
-            return Err(PatchError::at(number, what));
+            return Err(PatchError::new(number, what));
         }
         letter |= line.trim_end() == "--" || line.starts_with("From ");
         let between = ["```", "~~~", "diff ", "Index: ", "=====", "Only in "];
@@ -47,13 +47,13 @@ pub(super) fn parse(patch: &str) -> Result<Vec<FilePatch>, PatchError> {
                 "`{}` is neither a header nor part of a hunk; lines of a hunk begin with a space, `-` or `+`",
                 crate::text::short(line)
             );
-            return Err(PatchError::at(number, what));
+            return Err(PatchError::new(number, what));
         }
         reader.at += 1;
     }
     if files.is_empty() {
         let what = "there is no patch here; write a unified diff (`--- a/path`, `+++ b/path`, `@@ -1,3 +1,3 @@` and the lines), or `*** Begin Patch`";
-        return Err(PatchError::at(1, what));
+        return Err(PatchError::new(1, what));
     }
     Ok(files)
 }
@@ -115,7 +115,7 @@ impl<'a> DiffReader<'a> {
         while self.peek().is_some_and(|it| it.starts_with("@@") && !it.starts_with("@@@")) {
             hunks.push(self.hunk()?);
         }
-        build(headers, names, hunks, line).map_err(|what| PatchError::at(line, what))
+        build(headers, names, hunks, line).map_err(|what| PatchError::new(line, what))
     }
 
     /// The headers that only git writes.
@@ -127,7 +127,7 @@ impl<'a> DiffReader<'a> {
         headers.git = name::in_git_line(rest.trim_end());
         self.at += 1;
         while let Some(line) = self.peek() {
-            let fault = |what| PatchError::at(self.at + 1, what);
+            let fault = |what| PatchError::new(self.at + 1, what);
             if let Some(rest) = line.strip_prefix("new file mode ") {
                 headers.added = true;
                 headers.new_mode = Some(mode(rest).map_err(fault)?);
@@ -161,11 +161,11 @@ impl<'a> DiffReader<'a> {
         Ok(headers)
     }
 
-    fn names(&mut self, headers: &Headers) -> Result<Names, PatchError> {
+    fn names(&mut self, headers: &Headers) -> Result<FileNames, PatchError> {
         let mut read = |mark: &str| {
             let rest = self.peek().and_then(|it| it.strip_prefix(mark)).unwrap_or_default();
             self.at += 1;
-            name::in_header(rest).map_err(|what| PatchError::at(self.at, what))
+            name::in_header(rest).map_err(|what| PatchError::new(self.at, what))
         };
         let (old, new) = (read("--- ")?, read("+++ ")?);
         let bare = headers.git.as_ref().is_some_and(|it| it.1);
@@ -193,7 +193,7 @@ impl<'a> DiffReader<'a> {
         };
         match hunk.changes() {
             true => Ok(hunk),
-            false => Err(PatchError::at(
+            false => Err(PatchError::new(
                 line,
                 "the hunk changes nothing; lines that go begin with `-`, lines that come with `+`",
             )),
@@ -201,12 +201,12 @@ impl<'a> DiffReader<'a> {
     }
 
     /// As many lines as the header says, if they are there and no further ones follow.
-    fn counted(&self, mut old: usize, mut new: usize) -> Option<(Vec<Line>, usize)> {
+    fn counted(&self, mut old: usize, mut new: usize) -> Option<(Vec<HunkLine>, usize)> {
         let (mut lines, mut at) = (Vec::new(), self.at);
         loop {
             let text = self.lines.get(at).copied();
             if text.is_some_and(|it| it.starts_with('\\')) {
-                lines.last_mut().map(|it: &mut Line| it.ended = false)?;
+                lines.last_mut().map(|it: &mut HunkLine| it.ended = false)?;
             } else if old == 0 && new == 0 {
                 break;
             } else {
@@ -228,7 +228,7 @@ impl<'a> DiffReader<'a> {
     }
 
     /// All lines up to the next that cannot belong to a hunk.
-    fn uncounted(&self) -> (Vec<Line>, usize) {
+    fn uncounted(&self) -> (Vec<HunkLine>, usize) {
         let (mut lines, mut at) = (Vec::new(), self.at);
         // Empty lines may be context or only stand between hunks: that shows later.
         let mut solid = (0, at);
@@ -240,7 +240,7 @@ impl<'a> DiffReader<'a> {
                 break;
             }
             if text.starts_with('\\') {
-                lines.last_mut().into_iter().for_each(|it: &mut Line| it.ended = false);
+                lines.last_mut().into_iter().for_each(|it: &mut HunkLine| it.ended = false);
             } else if let Some(line) = body(text) {
                 lines.push(line);
             } else {
@@ -257,17 +257,19 @@ impl<'a> DiffReader<'a> {
 }
 
 /// A line of a hunk. An empty one is an empty line of context whose space was lost.
-pub(super) fn body(text: &str) -> Option<Line> {
+pub(super) fn body(text: &str) -> Option<HunkLine> {
     let mut rest = text.chars();
     let role = match rest.next() {
-        None => return Some(Line::new(LineRole::Context, "")),
+        None => return Some(HunkLine::new(LineRole::Context, "")),
         Some(' ') => LineRole::Context,
         Some('-') => LineRole::Remove,
         Some('+') => LineRole::Add,
-        Some('\r') if rest.as_str().is_empty() => return Some(Line::new(LineRole::Context, "\r")),
+        Some('\r') if rest.as_str().is_empty() => {
+            return Some(HunkLine::new(LineRole::Context, "\r"));
+        }
         Some(_) => return None,
     };
-    Some(Line::new(role, rest.as_str()))
+    Some(HunkLine::new(role, rest.as_str()))
 }
 
 /// The numbers of a header of a hunk.
@@ -311,12 +313,12 @@ fn mode(text: &str) -> Result<u32, String> {
 /// What headers, names and hunks mean together.
 fn build(
     headers: Headers,
-    names: Option<Names>,
+    names: Option<FileNames>,
     hunks: Vec<Hunk>,
     line: usize,
 ) -> Result<FilePatch, String> {
     let git = headers.git.map(|it| it.0);
-    let names = names.unwrap_or_else(|| Names { old: git.clone(), new: git.clone() });
+    let names = names.unwrap_or_else(|| FileNames { old: git.clone(), new: git.clone() });
     let made = |path: Option<String>, from, kind| {
         let path = path
             .or(git.clone())

@@ -36,7 +36,7 @@ pub(super) fn show(
             let window = lines::window(first, count, shown);
             let read = page(text.as_bytes(), text.len() as u64, Format::NEW, window);
             let page = read.map_err(|err| failed(&path, &err))?;
-            let mut output = lines::told(&path, size, format, first, page)?;
+            let mut output = lines::page_output(&path, size, format, first, page)?;
             output.text.push_str("(these are the cells of a notebook; the file itself is JSON)\n");
             if let Some(data) = output.data.as_mut().and_then(Value::as_object_mut) {
                 data.insert("notebook".to_owned(), true.into());

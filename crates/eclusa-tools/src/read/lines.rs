@@ -9,7 +9,7 @@ use eclusa::{Output, ToolError};
 use serde_json::json;
 
 use super::{Reading, failed};
-use crate::text::{Encoding, Format, Page, Window, page};
+use crate::text::{Encoding, Format, TextPage, Window, page};
 
 /// Longer lines are cut.
 const LINE: usize = 2000;
@@ -25,7 +25,7 @@ pub(super) fn show(
     let Reading { path, size, head, rest } = reading;
     let read = page(Cursor::new(head).chain(rest), size, format, window(first, count, shown));
     let page = read.map_err(|err| failed(&path, &err))?;
-    told(&path, size, format, first, page)
+    page_output(&path, size, format, first, page)
 }
 
 /// So many lines from the first one on, as many as can be shown.
@@ -35,12 +35,12 @@ pub(super) fn window(first: u64, lines: u64, shown: usize) -> Window {
 
 /// The page as an answer, with a remark below it where there is something to say. Every line of
 /// the file has its number in front, so that none can be taken for the remark.
-pub(super) fn told(
+pub(super) fn page_output(
     path: &str,
     size: u64,
     format: Format,
     first: u64,
-    page: Page,
+    page: TextPage,
 ) -> Result<Output, ToolError> {
     let encoding = format.encoding.to_string();
     let data = json!({
@@ -74,7 +74,7 @@ pub(super) fn told(
     Ok(Output { text, data: Some(data), ..Output::default() })
 }
 
-fn remarks(page: &Page, format: Format, first: u64) -> Vec<String> {
+fn remarks(page: &TextPage, format: Format, first: u64) -> Vec<String> {
     let mut said = Vec::new();
     let shown = match page.lines {
         0 | 1 => format!("line {first}"),

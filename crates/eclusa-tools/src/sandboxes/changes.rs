@@ -41,7 +41,11 @@ pub(super) fn read_back(
         let told_of =
             |it: &&Note| !(passing && matches!(it, Note::Shared { .. } | Note::Linked { .. }));
         notes.extend(
-            effect.notes.iter().filter(told_of).map(|note| format!("`{path}` {}", told(note))),
+            effect
+                .notes
+                .iter()
+                .filter(told_of)
+                .map(|note| format!("`{path}` {}", describe_note(note))),
         );
         changes.extend(change(&staged, effect));
     }
@@ -115,7 +119,7 @@ fn node(node: ScannedNode, content: Content) -> Option<Node> {
     })
 }
 
-fn told(note: &Note) -> String {
+fn describe_note(note: &Note) -> String {
     match note {
         Note::Linked { names } => {
             format!("has {names} names, and stays as it was under the others")

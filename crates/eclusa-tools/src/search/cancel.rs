@@ -30,9 +30,9 @@ impl Cancel {
 }
 
 /// Calls the halt when the future that waits for the work is dropped.
-pub(super) struct Waiting(pub(super) Cancel);
+pub(super) struct HaltOnDrop(pub(super) Cancel);
 
-impl Drop for Waiting {
+impl Drop for HaltOnDrop {
     fn drop(&mut self) {
         self.0.dropped.store(true, Ordering::Relaxed);
     }
@@ -44,7 +44,7 @@ pub(super) async fn blocking(
     work: impl FnOnce(&Cancel) -> Result<Output, ToolError> + Send + 'static,
 ) -> Result<Output, ToolError> {
     let cancel = Cancel::until(job.deadline());
-    let _waiting = Waiting(cancel.clone());
+    let _waiting = HaltOnDrop(cancel.clone());
     let done = tokio::task::spawn_blocking(move || {
         let output = work(&cancel)?;
         // What was found by then is not all there is, and must not look like it.

@@ -6,7 +6,7 @@ use grep_matcher::Matcher as _;
 use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkFinish, SinkMatch};
 
-use super::{cancel::Cancel, line::shown};
+use super::{cancel::Cancel, line::display_line};
 
 /// Of a match over many lines, so many are shown.
 const LINES: usize = 50;
@@ -19,7 +19,7 @@ pub(super) struct InFile {
     /// How many there are, as far as they were counted.
     pub(super) matches: usize,
     /// The lines to show.
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<MatchedLine>,
     /// What the lines take.
     pub(super) bytes: usize,
     /// Not all of it was kept.
@@ -30,7 +30,7 @@ pub(super) struct InFile {
 
 /// One line to show.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct MatchedLine {
     /// Which match of the file it belongs to.
     pub(super) of: usize,
     /// Its number in the file.
@@ -54,8 +54,8 @@ pub(super) struct Keeper<'a> {
 
 impl Keeper<'_> {
     fn keep(&mut self, of: usize, number: u64, matches: bool, text: String) {
-        self.found.bytes += text.len() + size_of::<Line>();
-        self.found.lines.push(Line { of, number, matches, text });
+        self.found.bytes += text.len() + size_of::<MatchedLine>();
+        self.found.lines.push(MatchedLine { of, number, matches, text });
     }
 }
 
@@ -72,7 +72,7 @@ impl Sink for Keeper<'_> {
             let first = found.line_number().unwrap_or(0);
             for (line, number) in found.lines().take(LINES).zip(first..) {
                 let at = self.regex.find(line).ok().flatten().map_or(0, |it| it.start());
-                self.keep(of, number, true, shown(line, at));
+                self.keep(of, number, true, display_line(line, at));
             }
             if self.found.bytes > BYTES {
                 self.found.cut = true;
@@ -88,7 +88,7 @@ impl Sink for Keeper<'_> {
             _ => self.found.matches.saturating_sub(1),
         };
         let number = around.line_number().unwrap_or(0);
-        self.keep(of, number, false, shown(around.bytes(), 0));
+        self.keep(of, number, false, display_line(around.bytes(), 0));
         Ok(true)
     }
 

@@ -16,8 +16,8 @@ use serde_json::json;
 use super::{
     cancel::{Cancel, blocking},
     messages::{self, Notes},
-    names::Names,
-    page::Page,
+    names::NamePattern,
+    page::ResultPage,
     walk::{Ground, Visit},
 };
 
@@ -84,7 +84,7 @@ fn glob(
     cancel: &Cancel,
 ) -> Result<Output, ToolError> {
     let (offset, limit) = messages::window(args.offset, args.limit, DEFAULT_LIMIT, MAX_LIMIT)?;
-    let names = Names::new(&args.pattern)?;
+    let names = NamePattern::new(&args.pattern)?;
     let asked = messages::asked(args.path.as_deref());
     let ground = Ground::new(files, hidden.clone(), asked, args.ignored.unwrap_or(false));
     let ground = ground.map_err(messages::unreachable)?;
@@ -92,13 +92,13 @@ fn glob(
     let finding = Arc::new(Finding {
         from: ground.from.clone(),
         names,
-        page: Mutex::new(Page::new(offset, limit)),
+        page: Mutex::new(ResultPage::new(offset, limit)),
     });
     let left_out = ground.walk(&finding, cancel);
-    let page = std::mem::replace(&mut *finding.page(), Page::new(0, 0));
+    let page = std::mem::replace(&mut *finding.page(), ResultPage::new(0, 0));
     let (items, total) = page.finish();
     let paths: Vec<String> = items.iter().map(|it| messages::path(&it.path)).collect();
-    let notes = Notes::of(&left_out);
+    let notes = Notes::new(&left_out);
     let sum = match total {
         0 => {
             let (pattern, from) = (one_line(&args.pattern), messages::path(&ground.from));
@@ -120,12 +120,12 @@ fn glob(
 
 struct Finding {
     from: std::path::PathBuf,
-    names: Names,
-    page: Mutex<Page<()>>,
+    names: NamePattern,
+    page: Mutex<ResultPage<()>>,
 }
 
 impl Finding {
-    fn page(&self) -> std::sync::MutexGuard<'_, Page<()>> {
+    fn page(&self) -> std::sync::MutexGuard<'_, ResultPage<()>> {
         self.page.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

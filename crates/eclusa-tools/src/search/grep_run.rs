@@ -25,9 +25,9 @@ use super::{
     grep::{GrepArgs, OutputShape},
     matches::Matches,
     messages,
-    names::Names,
-    page::Page,
-    report::Report,
+    names::NamePattern,
+    page::ResultPage,
+    report::SearchReport,
     walk::{Ground, LeftOut, Visit},
 };
 
@@ -57,14 +57,14 @@ pub(super) fn grep(
     let mut seek = Seek {
         files: files.clone(),
         regex: args.regex()?,
-        names: args.glob.as_deref().map(Names::new).transpose()?,
+        names: args.glob.as_deref().map(NamePattern::new).transpose()?,
         from: PathBuf::new(),
         how,
         shape,
         needed,
         cancel: cancel.clone(),
         first: Mutex::new(Matches::new(needed, shape != OutputShape::Content)),
-        counts: Mutex::new(Page::new(offset, limit)),
+        counts: Mutex::new(ResultPage::new(offset, limit)),
         tally: Tally::default(),
     };
     let types = args.file_type.as_deref().map(types).transpose()?;
@@ -86,7 +86,7 @@ pub(super) fn grep(
         }
         Err(err) => return Err(messages::unreachable(err)),
     };
-    let report = Report {
+    let report = SearchReport {
         from: &seek.from,
         pattern: &args.pattern,
         glob: args.glob.as_deref().or(args.file_type.as_deref()),
@@ -97,7 +97,7 @@ pub(super) fn grep(
     };
     Ok(match shape {
         OutputShape::Count => {
-            let counts = std::mem::replace(&mut *seek.counts(), Page::new(0, 0));
+            let counts = std::mem::replace(&mut *seek.counts(), ResultPage::new(0, 0));
             report.counts(counts)
         }
         OutputShape::Files => report.files(seek.take_first()),
@@ -118,14 +118,14 @@ pub(super) struct Tally {
 struct Seek {
     files: Files,
     regex: RegexMatcher,
-    names: Option<Names>,
+    names: Option<NamePattern>,
     from: PathBuf,
     how: SearcherBuilder,
     shape: OutputShape,
     needed: usize,
     cancel: Cancel,
     first: Mutex<Matches>,
-    counts: Mutex<Page<usize>>,
+    counts: Mutex<ResultPage<usize>>,
     tally: Tally,
 }
 
@@ -134,7 +134,7 @@ impl Seek {
         self.first.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn counts(&self) -> MutexGuard<'_, Page<usize>> {
+    fn counts(&self) -> MutexGuard<'_, ResultPage<usize>> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

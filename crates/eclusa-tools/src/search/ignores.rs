@@ -11,6 +11,7 @@ use std::{
 };
 
 use eclusa::Files;
+use eclusa_git::add_patterns;
 use ignore::{
     Match,
     gitignore::{Gitignore, GitignoreBuilder},
@@ -91,10 +92,8 @@ impl Ignores {
             if opened.file.take(BYTES).read_to_end(&mut bytes).is_err() {
                 continue;
             }
-            for line in String::from_utf8_lossy(&bytes).trim_start_matches('\u{feff}').lines() {
-                // A line that is no pattern hides nothing, as in git.
-                any |= builder.add_line(None, line).is_ok();
-            }
+            add_patterns(&mut builder, &String::from_utf8_lossy(&bytes));
+            any = true;
         }
         any.then(|| builder.build().ok()).flatten().filter(|it| !it.is_empty())
     }

@@ -7,7 +7,7 @@ const BEFORE: usize = 80;
 
 /// The line without its end. If it is long, the part around `at` is shown and `…` stands for the
 /// rest, with the length of the whole after it.
-pub(super) fn shown(line: &[u8], at: usize) -> String {
+pub(super) fn display_line(line: &[u8], at: usize) -> String {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     if line.len() <= WIDTH {

@@ -17,8 +17,8 @@ use super::{
     cancel::{Cancel, blocking},
     ignores::Ignores,
     messages::{self, Notes},
-    names::Names,
-    page::{Item, Page},
+    names::NamePattern,
+    page::{Item, ResultPage},
     walk::{Ground, LeftOut, Visit, is_store},
 };
 
@@ -93,22 +93,23 @@ fn list(
     cancel: &Cancel,
 ) -> Result<Output, ToolError> {
     let (offset, limit) = messages::window(args.offset, args.limit, DEFAULT_LIMIT, MAX_LIMIT)?;
-    let names = args.glob.as_deref().map(Names::new).transpose()?;
+    let names = args.glob.as_deref().map(NamePattern::new).transpose()?;
     let asked = messages::asked(args.path.as_deref());
     let ignored = args.ignored.unwrap_or(false);
     let ground =
         Ground::new(files, hidden.clone(), asked, ignored).map_err(messages::unreachable)?;
     messages::permitted(hidden, asked, &ground.from)?;
     let from = ground.from.clone();
-    let listing = Arc::new(Listing { ground, names, page: Mutex::new(Page::new(offset, limit)) });
+    let listing =
+        Arc::new(Listing { ground, names, page: Mutex::new(ResultPage::new(offset, limit)) });
     let left_out = match args.recursive.unwrap_or(false) {
         true => listing.ground.walk(&listing, cancel),
-        false => listing.one(asked, cancel)?,
+        false => listing.list_one(asked, cancel)?,
     };
-    let page = std::mem::replace(&mut *listing.page(), Page::new(0, 0));
+    let page = std::mem::replace(&mut *listing.page(), ResultPage::new(0, 0));
     let (items, total) = page.finish();
     let mut text: String = items.iter().map(line).collect();
-    let notes = Notes::of(&left_out);
+    let notes = Notes::new(&left_out);
     let sum = match total {
         0 => format!("nothing to list in `{}`", messages::path(&from)),
         _ => messages::page(items.len(), offset, total, "entries"),
@@ -126,17 +127,17 @@ fn list(
 
 struct Listing {
     ground: Ground,
-    names: Option<Names>,
-    page: Mutex<Page<Known>>,
+    names: Option<NamePattern>,
+    page: Mutex<ResultPage<Known>>,
 }
 
 impl Listing {
-    fn page(&self) -> std::sync::MutexGuard<'_, Page<Known>> {
+    fn page(&self) -> std::sync::MutexGuard<'_, ResultPage<Known>> {
         self.page.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The directory alone, read from its handle.
-    fn one(&self, asked: &str, cancel: &Cancel) -> Result<LeftOut, ToolError> {
+    fn list_one(&self, asked: &str, cancel: &Cancel) -> Result<LeftOut, ToolError> {
         let Ground { files, hidden, ignored, .. } = &self.ground;
         let ignores = (!ignored).then(|| Ignores::new(files.clone()));
         let mut directory = files.directory(asked).map_err(messages::unreachable)?;

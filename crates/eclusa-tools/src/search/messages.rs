@@ -67,7 +67,7 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    pub(super) fn of(left_out: &LeftOut) -> Notes {
+    pub(super) fn new(left_out: &LeftOut) -> Notes {
         let mut notes = Notes::default();
         notes.add("blocked", left_out.blocked.load(Relaxed), "blocked");
         notes.add("kept_back", left_out.kept_back.load(Relaxed), "kept back by rules");

@@ -11,13 +11,13 @@ use eclusa::{ToolError, one_line};
 /// Without a slash it fits a name at any depth, with one it fits the whole path. `*` stays within
 /// a name, `**` goes across. With `!` before it, it fits everything else.
 #[derive(Debug)]
-pub(super) struct Names {
+pub(super) struct NamePattern {
     glob: GlobMatcher,
     but: bool,
 }
 
-impl Names {
-    pub(super) fn new(asked: &str) -> Result<Names, ToolError> {
+impl NamePattern {
+    pub(super) fn new(asked: &str) -> Result<NamePattern, ToolError> {
         let wrong = |why: &str| {
             let asked = one_line(asked);
             ToolError::new(format!(
@@ -42,7 +42,7 @@ impl Names {
         };
         let glob = GlobBuilder::new(&whole).literal_separator(true).backslash_escape(true).build();
         let glob = glob.map_err(|err| wrong(&err.kind().to_string()))?.compile_matcher();
-        Ok(Names { glob, but })
+        Ok(NamePattern { glob, but })
     }
 
     /// True if it fits a path, which is relative to the directory that is asked for.

@@ -10,7 +10,7 @@ pub(super) const FURTHEST: usize = 100_000;
 
 /// The first names of a sorted list, and how long it is.
 #[derive(Debug)]
-pub(super) struct Page<T> {
+pub(super) struct ResultPage<T> {
     offset: usize,
     limit: usize,
     heap: BinaryHeap<Item<T>>,
@@ -24,10 +24,10 @@ pub(super) struct Item<T> {
     pub(super) value: T,
 }
 
-impl<T> Page<T> {
+impl<T> ResultPage<T> {
     /// The page that begins after `offset` names.
-    pub(super) fn new(offset: usize, limit: usize) -> Page<T> {
-        Page { offset, limit, heap: BinaryHeap::new(), total: 0 }
+    pub(super) fn new(offset: usize, limit: usize) -> ResultPage<T> {
+        ResultPage { offset, limit, heap: BinaryHeap::new(), total: 0 }
     }
 
     /// Another name of the list.

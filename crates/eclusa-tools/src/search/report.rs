@@ -10,16 +10,16 @@ use eclusa::{Output, one_line};
 use serde_json::{Value, json};
 
 use super::{
-    collector::{InFile, Line},
+    collector::{InFile, MatchedLine},
     grep_run::Tally,
     matches::Matches,
     messages::{self, Notes},
-    page::Page,
+    page::ResultPage,
     walk::LeftOut,
 };
 
 /// What is known of a search when it is done.
-pub(super) struct Report<'a> {
+pub(super) struct SearchReport<'a> {
     pub(super) from: &'a Path,
     pub(super) pattern: &'a str,
     pub(super) glob: Option<&'a str>,
@@ -29,7 +29,7 @@ pub(super) struct Report<'a> {
     pub(super) left_out: &'a LeftOut,
 }
 
-impl Report<'_> {
+impl SearchReport<'_> {
     /// The lines that match.
     pub(super) fn content(&self, first: Matches, around: bool) -> Output {
         let (files, closed) = first.finish();
@@ -96,7 +96,7 @@ impl Report<'_> {
     }
 
     /// How many matches each file has.
-    pub(super) fn counts(&self, page: Page<usize>) -> Output {
+    pub(super) fn counts(&self, page: ResultPage<usize>) -> Output {
         let (items, total) = page.finish();
         let (mut text, mut data) = (String::new(), Vec::new());
         for item in &items {
@@ -143,7 +143,7 @@ impl Report<'_> {
         found: Value,
         shown_of_more: Option<usize>,
     ) -> Output {
-        let mut notes = Notes::of(self.left_out);
+        let mut notes = Notes::new(self.left_out);
         let tally = self.tally;
         notes.add("binary", tally.binary.load(Relaxed), "binary");
         notes.add("too_long", tally.long.load(Relaxed), "not to the end (a line or file too long)");
@@ -161,11 +161,11 @@ impl Report<'_> {
     }
 }
 
-fn write_line(text: &mut String, name: &str, line: &Line) {
+fn write_line(text: &mut String, name: &str, line: &MatchedLine) {
     let sign = if line.matches { ':' } else { '-' };
     let _ = writeln!(text, "{name}{sign}{}{sign}{}", line.number, line.text);
 }
 
-fn as_data(name: &str, line: &Line) -> Value {
+fn as_data(name: &str, line: &MatchedLine) -> Value {
     json!({"path": name, "line": line.number, "text": line.text, "match": line.matches})
 }

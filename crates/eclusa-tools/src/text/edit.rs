@@ -126,13 +126,13 @@ pub fn edit(text: Option<&str>, edits: &[Edit<'_>]) -> Result<Edited<String>, Ed
         return Err(whole(EditFault::NoEdits));
     }
     let mut now = text.map(Cow::Borrowed);
-    let mut style = Newline::of(text.unwrap_or_default());
+    let mut style = Newline::detect(text.unwrap_or_default());
     let mut replaced = Vec::with_capacity(of);
     for (index, edit) in edits.iter().enumerate() {
-        let made = one(now.as_deref(), style, edit);
+        let made = apply_edit(now.as_deref(), style, edit);
         let (next, count) = made.map_err(|fault| EditError { index: Some(index), of, fault })?;
         // A text that has lost its last line end still remembers what it had.
-        style = Some(Newline::of(&next)).filter(|it| *it != Newline::None).unwrap_or(style);
+        style = Some(Newline::detect(&next)).filter(|it| *it != Newline::None).unwrap_or(style);
         replaced.push(count);
         now = Some(Cow::Owned(next));
     }
@@ -143,7 +143,11 @@ pub fn edit(text: Option<&str>, edits: &[Edit<'_>]) -> Result<Edited<String>, Ed
     Ok(Edited { content, replaced })
 }
 
-fn one(text: Option<&str>, style: Newline, edit: &Edit<'_>) -> Result<(String, usize), EditFault> {
+fn apply_edit(
+    text: Option<&str>,
+    style: Newline,
+    edit: &Edit<'_>,
+) -> Result<(String, usize), EditFault> {
     let Edit { old_string: old, new_string: new, replace_all } = *edit;
     match text {
         None | Some("") if old.is_empty() && !(new.is_empty() && text.is_some()) => {
@@ -158,7 +162,7 @@ fn one(text: Option<&str>, style: Newline, edit: &Edit<'_>) -> Result<(String, u
     let hay = Hay::new(text, style, old);
     let mut starts = hay.starts();
     let Some(first) = starts.next() else {
-        return Err(EditFault::Missing(Box::new(TextNotFound::of(text, old))));
+        return Err(EditFault::Missing(Box::new(TextNotFound::new(text, old))));
     };
     let count = match replace_all {
         true => 1 + starts.count(),
@@ -189,8 +193,8 @@ impl<'a> Hay<'a> {
         // A lone `\r` must not match half of a line end.
         let half = style == Newline::CrLf && memchr(b'\r', plain.as_bytes()).is_some();
         let (folded, needle) = match style {
-            Newline::Mixed => (Some(Folded::of(text)), plain),
-            Newline::CrLf if half => (Some(Folded::of(text)), plain),
+            Newline::Mixed => (Some(Folded::new(text)), plain),
+            Newline::CrLf if half => (Some(Folded::new(text)), plain),
             _ => (None, style.dress(old)),
         };
         Hay { text, style, folded, needle }

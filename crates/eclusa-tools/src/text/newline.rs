@@ -21,7 +21,7 @@ pub enum Newline {
 
 impl Newline {
     /// What the text shows.
-    pub fn of(text: &str) -> Newline {
+    pub fn detect(text: &str) -> Newline {
         let bytes = text.as_bytes();
         if memchr(b'\r', bytes).is_none() {
             return if memchr(b'\n', bytes).is_some() { Newline::Lf } else { Newline::None };
@@ -70,7 +70,7 @@ pub(super) struct Folded {
 }
 
 impl Folded {
-    pub(super) fn of(original: &str) -> Folded {
+    pub(super) fn new(original: &str) -> Folded {
         // Counted first: what grows by doubling takes twice the room.
         let count = memchr::memmem::find_iter(original.as_bytes(), b"\r\n").count();
         let text = String::with_capacity(original.len() - count);

@@ -22,10 +22,10 @@ pub struct TextNotFound {
 }
 
 impl TextNotFound {
-    pub(super) fn of(text: &str, wanted: &str) -> TextNotFound {
+    pub(super) fn new(text: &str, wanted: &str) -> TextNotFound {
         let partly = scanned(text).len() < text.len();
         let text = scanned(text);
-        let unix = (Newline::of(text) == Newline::Cr).then(|| text.replace('\r', "\n"));
+        let unix = (Newline::detect(text) == Newline::Cr).then(|| text.replace('\r', "\n"));
         let text = unix.as_deref().unwrap_or(text);
         let miss = misspelt(text, wanted)
             .or_else(|| almost(text, wanted))

@@ -30,7 +30,7 @@ pub struct Window {
 
 /// Some lines of a text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Page {
+pub struct TextPage {
     /// The lines, each with its number and a tab in front.
     pub text: String,
     /// How many lines there are on it.
@@ -49,9 +49,9 @@ pub struct Page {
 const CHUNK: usize = 64 * 1024;
 
 /// Reads a page. `size` is how long the file is now: one that grows meanwhile is read no further.
-pub fn page(reader: impl Read, size: u64, format: Format, window: Window) -> io::Result<Page> {
+pub fn page(reader: impl Read, size: u64, format: Format, window: Window) -> io::Result<TextPage> {
     let mut source = PageSource::new(reader.take(size), format.encoding);
-    let mut page = Page::default();
+    let mut page = TextPage::default();
     let first = window.first.max(1);
     let mut number = 1;
     while number < first {
@@ -94,7 +94,7 @@ pub fn page(reader: impl Read, size: u64, format: Format, window: Window) -> io:
     }
 }
 
-impl Page {
+impl TextPage {
     /// How long the next line can be. `None`: a page ends with a whole line, and the next one begins
     /// only if there is room for it.
     fn room(&self, window: Window) -> Option<usize> {
@@ -134,7 +134,7 @@ impl Page {
             line
         };
         let cut = if left > 0 { whole(line) } else { line.strip_suffix(b"\r").unwrap_or(line) };
-        self.text.push_str(Mark::of(number).text());
+        self.text.push_str(Mark::new(number).text());
         match std::str::from_utf8(cut) {
             Ok(text) => self.text.push_str(text),
             Err(_) => {

@@ -120,7 +120,7 @@ fn same_lines(text: &str, wanted: &[&str]) -> Option<usize> {
 fn similar_line(text: &str, wanted: &[&str]) -> Option<usize> {
     let trimmed = wanted.iter().map(|it| start_of(it)).enumerate();
     let (index, longest) = trimmed.max_by_key(|(index, it)| (it.len(), usize::MAX - index))?;
-    let mut pairs = Pairs::of(longest);
+    let mut pairs = Pairs::new(longest);
     let mut best: Option<(f64, usize)> = None;
     for (number, line) in text.split('\n').enumerate() {
         let alike = pairs.alike(start_of(line));
@@ -145,7 +145,7 @@ struct Pairs {
 }
 
 impl Pairs {
-    fn of(line: &str) -> Pairs {
+    fn new(line: &str) -> Pairs {
         let mut counts = vec![0_u16; 1 << 12];
         let mut total = 0;
         for bucket in Pairs::buckets(line) {

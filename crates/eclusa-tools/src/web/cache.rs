@@ -28,7 +28,7 @@ impl Cache {
     }
 
     /// Keeps an answer, and lets the oldest go until there is room for it.
-    pub(super) fn put(&self, url: String, fetched: Arc<Fetched>) {
+    pub(super) fn insert(&self, url: String, fetched: Arc<Fetched>) {
         if fetched.body.len() > BYTES {
             return;
         }

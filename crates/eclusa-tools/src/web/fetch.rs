@@ -3,8 +3,8 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use super::{
-    Address, Answer, Checked, Host, HostRules, HttpTransport, Resolver, SystemResolver, Transport,
-    WebError, cache::Cache, check,
+    Address, Checked, Host, HostRules, HttpTransport, Resolver, SystemResolver, Transport,
+    WebAnswer, WebError, cache::Cache, check,
 };
 
 /// How much one fetch may cost.
@@ -156,7 +156,7 @@ impl Fetcher {
             .map_err(|_| WebError::Slow { url: url.clone(), limit: self.limits.time })??;
         let fetched = Arc::new(fetched);
         if fetched.status == 200 && !self.limits.keep.is_zero() {
-            self.cache.put(url, fetched.clone());
+            self.cache.insert(url, fetched.clone());
         }
         Ok((fetched, false))
     }
@@ -216,7 +216,7 @@ impl Fetcher {
     }
 }
 
-fn fetched(hop: Checked, over: Vec<String>, answer: Answer) -> Fetched {
+fn fetched(hop: Checked, over: Vec<String>, answer: WebAnswer) -> Fetched {
     Fetched {
         address: hop.address().clone(),
         over,

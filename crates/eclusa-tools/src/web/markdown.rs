@@ -9,7 +9,7 @@ use url::Url;
 
 mod page;
 
-use page::Page;
+use page::MarkdownPage;
 
 /// What is never shown, with all that is inside.
 const UNSEEN: [&str; 10] = [
@@ -29,7 +29,7 @@ pub fn markdown(html: &str, base: &Url) -> String {
     let mut emitter = DefaultEmitter::default();
     // Scripts, styles and titles are read as the text they are.
     emitter.naively_switch_states(true);
-    let mut page = Page::new(base, 2 * html.len() + 64 * 1024);
+    let mut page = MarkdownPage::new(base, 2 * html.len() + 64 * 1024);
     let mut hidden = Hidden::default();
     for token in Tokenizer::new_with_emitter(html, emitter) {
         let Ok(token) = token;

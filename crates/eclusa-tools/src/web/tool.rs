@@ -104,7 +104,7 @@ fn output(fetched: &Fetched, most: usize, raw: bool, known: bool) -> Output {
     let body = fetched.body.get(..most).unwrap_or(&fetched.body);
     let cut = fetched.cut || body.len() < fetched.body.len();
     let body = if cut { whole_characters(body) } else { body };
-    let shown = shown(fetched, body, raw);
+    let shown = display(fetched, body, raw);
     let url = fetched.address.to_string();
     let kind = fetched.content_type.as_deref().unwrap_or("of a type it does not state");
     let kind: String = kind.chars().filter(|char| !char.is_control()).take(100).collect();
@@ -145,7 +145,7 @@ enum Shown {
     Binary(String),
 }
 
-fn shown(fetched: &Fetched, body: &[u8], raw: bool) -> Shown {
+fn display(fetched: &Fetched, body: &[u8], raw: bool) -> Shown {
     let said = Kind::of(fetched.content_type.as_deref());
     let length = match fetched.length {
         Some(length) => format!("{length} bytes"),

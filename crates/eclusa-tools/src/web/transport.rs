@@ -14,7 +14,7 @@ use super::{Address, Checked, Kind, WebError};
 
 /// What a server answered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct WebAnswer {
     /// The status.
     pub status: u16,
     /// Where it redirects to, if it does.
@@ -33,7 +33,11 @@ pub struct Answer {
 pub trait Transport: Send + Sync {
     /// Sends one request and follows nothing. Connects to the places that were checked only,
     /// and reads at most `most` bytes, counted after unpacking.
-    fn get<'a>(&'a self, to: &'a Checked, most: usize) -> BoxFuture<'a, Result<Answer, WebError>>;
+    fn get<'a>(
+        &'a self,
+        to: &'a Checked,
+        most: usize,
+    ) -> BoxFuture<'a, Result<WebAnswer, WebError>>;
 }
 
 /// Asks a server over HTTP, without proxies, cookies or a connection kept for later.
@@ -41,7 +45,11 @@ pub trait Transport: Send + Sync {
 pub struct HttpTransport;
 
 impl Transport for HttpTransport {
-    fn get<'a>(&'a self, to: &'a Checked, most: usize) -> BoxFuture<'a, Result<Answer, WebError>> {
+    fn get<'a>(
+        &'a self,
+        to: &'a Checked,
+        most: usize,
+    ) -> BoxFuture<'a, Result<WebAnswer, WebError>> {
         Box::pin(async move {
             let address = to.address();
             let failed = |err: reqwest::Error| failed(address, &err);
@@ -101,7 +109,7 @@ impl Resolve for Pinned {
     }
 }
 
-async fn read(mut response: Response, most: usize) -> reqwest::Result<Answer> {
+async fn read(mut response: Response, most: usize) -> reqwest::Result<WebAnswer> {
     let header = |name: HeaderName| {
         response
             .headers()
@@ -109,12 +117,12 @@ async fn read(mut response: Response, most: usize) -> reqwest::Result<Answer> {
             .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
     };
     let redirects = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
-    let mut answer = Answer {
+    let mut answer = WebAnswer {
         status: response.status().as_u16(),
         location: header(LOCATION).filter(|_| redirects),
         content_type: header(CONTENT_TYPE),
         length: header(CONTENT_LENGTH).and_then(|length| length.parse().ok()),
-        ..Answer::default()
+        ..WebAnswer::default()
     };
     if answer.location.is_some() || Kind::of(answer.content_type.as_deref()) == Kind::Binary {
         return Ok(answer);

@@ -28,12 +28,12 @@ pub(super) struct Part<'a> {
     pub(super) moved: Option<&'a Path>,
     pub(super) old: Option<&'a Node>,
     pub(super) new: Option<&'a Node>,
-    pub(super) body: Body<'a>,
+    pub(super) body: DiffBody<'a>,
 }
 
 /// What of the content of a part can be told.
 #[derive(Debug)]
-pub(super) enum Body<'a> {
+pub(super) enum DiffBody<'a> {
     /// There is none, or it stays the same and was not read.
     Same,
     /// Text, and the lines that differ.
@@ -48,7 +48,7 @@ impl<'a> Diff<'a> {
     /// Compares all files of some changes.
     pub fn of(changes: &'a Changes, contents: &'a dyn Contents, bounds: Bounds) -> Diff<'a> {
         let mut reading = Reading::new(contents, bounds);
-        let moves = Moves::of(changes);
+        let moves = Moves::new(changes);
         let parts = changes
             .iter()
             .filter(|it| !moves.left.contains(it.path.as_path()))
@@ -80,7 +80,7 @@ struct Moves<'a> {
 }
 
 impl<'a> Moves<'a> {
-    fn of(changes: &'a Changes) -> Moves<'a> {
+    fn new(changes: &'a Changes) -> Moves<'a> {
         let mut moves = Moves { to: BTreeSet::new(), left: BTreeSet::new() };
         for change in changes.iter().filter(|it| it.before.is_none()) {
             if let Some(source) = changes.source(change)
@@ -102,7 +102,7 @@ fn parts<'a>(
     change: &'a Change,
     source: Option<&'a Change>,
 ) -> impl Iterator<Item = (&'a Change, Part<'a>)> {
-    let part = |moved, old, new| Part { change, moved, old, new, body: Body::Same };
+    let part = |moved, old, new| Part { change, moved, old, new, body: DiffBody::Same };
     let (old, new) = (change.before.as_ref(), change.after.as_ref());
     let (first, second) = match (source, old, new) {
         (Some(source), _, _) => {
@@ -120,7 +120,7 @@ fn parts<'a>(
 /// The part with its content.
 fn read<'a>(reading: &mut Reading<'a>, before: &'a Change, part: Part<'a>) -> Part<'a> {
     let body = match (part.old, part.new) {
-        (Some(Node::Directory { .. }), _) | (_, Some(Node::Directory { .. })) => Body::Same,
+        (Some(Node::Directory { .. }), _) | (_, Some(Node::Directory { .. })) => DiffBody::Same,
         (Some(Node::Link { .. }), _) | (_, Some(Node::Link { .. })) => {
             links(part.old.and_then(Node::target), part.new.and_then(Node::target))
         }
@@ -133,16 +133,16 @@ fn read<'a>(reading: &mut Reading<'a>, before: &'a Change, part: Part<'a>) -> Pa
 }
 
 /// What links say is text without a line's end.
-fn links<'a>(old: Option<&'a Path>, new: Option<&'a Path>) -> Body<'a> {
+fn links<'a>(old: Option<&'a Path>, new: Option<&'a Path>) -> DiffBody<'a> {
     if old == new {
-        return Body::Same;
+        return DiffBody::Same;
     }
     match (old.map_or(Some(""), Path::to_str), new.map_or(Some(""), Path::to_str)) {
         // A target with a line break would not survive being a line.
         (Some(old), Some(new)) => text(Cow::Borrowed(old), Cow::Borrowed(new)),
         _ => {
             let sort = |path: Option<&Path>| path.map(|_| ContentKind::Binary);
-            Body::Opaque { old: sort(old), new: sort(new) }
+            DiffBody::Opaque { old: sort(old), new: sort(new) }
         }
     }
 }
@@ -151,23 +151,23 @@ fn files<'a>(
     reading: &mut Reading<'a>,
     (before, old): (&'a Change, Option<&'a FileNode>),
     (after, new): (&'a Change, Option<&'a FileNode>),
-) -> Body<'a> {
+) -> DiffBody<'a> {
     if old.map(|it| it.digest) == new.map(|it| it.digest) {
-        return Body::Same;
+        return DiffBody::Same;
     }
     let mut read = |change, side, file: Option<&'a FileNode>| {
         file.map(|it| reading.content(change, side, it)).transpose()
     };
     let (old, new) = match (read(before, Side::Before, old), read(after, Side::After, new)) {
         (Ok(old), Ok(new)) => (old, new),
-        (Err(why), _) | (_, Err(why)) => return Body::Unread(why),
+        (Err(why), _) | (_, Err(why)) => return DiffBody::Unread(why),
     };
     let sorts = (old.as_deref().map(ContentKind::of), new.as_deref().map(ContentKind::of));
     match (utf8(old.unwrap_or_default()), utf8(new.unwrap_or_default())) {
         (Some(old), Some(new)) if [sorts.0, sorts.1].into_iter().flatten().all(is_text) => {
             text(old, new)
         }
-        _ => Body::Opaque { old: sorts.0, new: sorts.1 },
+        _ => DiffBody::Opaque { old: sorts.0, new: sorts.1 },
     }
 }
 
@@ -182,18 +182,18 @@ fn utf8(content: Cow<'_, [u8]>) -> Option<Cow<'_, str>> {
     }
 }
 
-fn text<'a>(old: Cow<'a, str>, new: Cow<'a, str>) -> Body<'a> {
+fn text<'a>(old: Cow<'a, str>, new: Cow<'a, str>) -> DiffBody<'a> {
     let compared = lines::compare(&old, &new);
-    Body::Text { old, new, compared }
+    DiffBody::Text { old, new, compared }
 }
 
 impl Part<'_> {
     /// Lines that come and lines that go. Nothing: they were not counted.
     pub(super) fn lines(&self) -> Option<(u64, u64)> {
         match &self.body {
-            Body::Text { compared, .. } => Some((compared.added, compared.removed)),
-            Body::Same | Body::Opaque { .. } => Some((0, 0)),
-            Body::Unread(_) => None,
+            DiffBody::Text { compared, .. } => Some((compared.added, compared.removed)),
+            DiffBody::Same | DiffBody::Opaque { .. } => Some((0, 0)),
+            DiffBody::Unread(_) => None,
         }
     }
 

@@ -14,7 +14,7 @@ pub(super) enum LineEnds {
 }
 
 impl LineEnds {
-    pub(super) fn of(text: &str) -> LineEnds {
+    pub(super) fn detect(text: &str) -> LineEnds {
         let breaks = memchr::memchr_iter(b'\n', text.as_bytes()).count();
         let returns = memchr::memmem::find_iter(text.as_bytes(), b"\r\n").count();
         // A return that ends no line is shown where it stands.
@@ -30,7 +30,7 @@ impl LineEnds {
 
     /// What is told of a file whose lines ended so and end so now; `None` where there is nothing
     /// to tell, or each line must show it.
-    pub(super) fn told(old: LineEnds, new: LineEnds) -> Option<&'static str> {
+    pub(super) fn describe_change(old: LineEnds, new: LineEnds) -> Option<&'static str> {
         match (old, new) {
             (LineEnds::Crlf, LineEnds::Crlf | LineEnds::None)
             | (LineEnds::None, LineEnds::Crlf) => Some("CRLF"),

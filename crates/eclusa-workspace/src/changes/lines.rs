@@ -30,12 +30,12 @@ pub(super) struct Hunk {
     /// The first line and how many, counted from 0, before and after.
     pub(super) old: (usize, usize),
     pub(super) new: (usize, usize),
-    pub(super) runs: Vec<Run>,
+    pub(super) runs: Vec<LineRun>,
 }
 
 /// Lines one after another that have the same sign.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Run {
+pub(super) struct LineRun {
     pub(super) sign: Sign,
     /// Which bytes: of the new text where they were added, of the old one otherwise.
     pub(super) bytes: Range<usize>,
@@ -52,13 +52,13 @@ pub(super) enum Sign {
 #[derive(Debug, Clone)]
 struct Stretch {
     same: bool,
-    old: Span,
-    new: Span,
+    old: LineSpan,
+    new: LineSpan,
 }
 
 /// Lines and bytes of one text.
 #[derive(Debug, Clone, Default)]
-struct Span {
+struct LineSpan {
     bytes: Range<usize>,
     lines: usize,
 }
@@ -124,8 +124,8 @@ impl Stretches<'_> {
         if old.is_empty() && new.is_empty() {
             return;
         }
-        let old = Span { lines: count(part(self.old, old.clone())), bytes: old };
-        let new = Span { lines: count(part(self.new, new.clone())), bytes: new };
+        let old = LineSpan { lines: count(part(self.old, old.clone())), bytes: old };
+        let new = LineSpan { lines: count(part(self.new, new.clone())), bytes: new };
         match self.found.last_mut() {
             Some(last) if last.same == same => {
                 last.old.join(old);
@@ -169,8 +169,8 @@ impl Stretches<'_> {
     }
 }
 
-impl Span {
-    fn join(&mut self, next: Span) {
+impl LineSpan {
+    fn join(&mut self, next: LineSpan) {
         self.bytes.end = next.bytes.end;
         self.lines += next.lines;
     }
@@ -286,7 +286,7 @@ fn hunks(old: &[u8], all: &[Stretch]) -> Compared {
 }
 
 impl Hunk {
-    fn add(&mut self, sign: Sign, span: &Span) {
+    fn add(&mut self, sign: Sign, span: &LineSpan) {
         if span.bytes.is_empty() {
             return;
         }
@@ -296,23 +296,23 @@ impl Hunk {
         if sign != Sign::Removed {
             self.new.1 += span.lines;
         }
-        self.runs.push(Run { sign, bytes: span.bytes.clone() });
+        self.runs.push(LineRun { sign, bytes: span.bytes.clone() });
     }
 }
 
 /// The first few lines of a stretch.
-fn first(text: &[u8], span: &Span) -> Span {
+fn first(text: &[u8], span: &LineSpan) -> LineSpan {
     let bytes = part(text, span.bytes.clone());
     let end = memchr_iter(b'\n', bytes).nth(CONTEXT - 1).map_or(bytes.len(), |at| at + 1);
-    Span { bytes: span.bytes.start..span.bytes.start + end, lines: span.lines.min(CONTEXT) }
+    LineSpan { bytes: span.bytes.start..span.bytes.start + end, lines: span.lines.min(CONTEXT) }
 }
 
 /// The last few lines of a stretch that ends with a line's end.
-fn last_of(text: &[u8], span: &Span) -> Span {
+fn last_of(text: &[u8], span: &LineSpan) -> LineSpan {
     if span.lines <= CONTEXT {
         return span.clone();
     }
     let bytes = part(text, span.bytes.clone());
     let start = memchr::memrchr_iter(b'\n', bytes).nth(CONTEXT).map_or(0, |at| at + 1);
-    Span { bytes: span.bytes.start + start..span.bytes.end, lines: CONTEXT }
+    LineSpan { bytes: span.bytes.start + start..span.bytes.end, lines: CONTEXT }
 }

@@ -6,7 +6,7 @@ use std::{borrow::Cow, fmt::Write, path::PathBuf};
 use super::{
     Diff, Node,
     content::bytes,
-    diff::{Body, Part},
+    diff::{DiffBody, Part},
     line_ends::LineEnds,
     lines::{Compared, Sign},
     names::readable,
@@ -59,17 +59,20 @@ struct PageLines {
 
 impl PageLines {
     fn part(&mut self, part: &Part<'_>) {
-        let _ = writeln!(self.out, "{}", part.told());
+        let _ = writeln!(self.out, "{}", part.describe());
         match &part.body {
-            Body::Text { old, new, compared } if part.is_file() => self.lines(compared, old, new),
-            Body::Same | Body::Text { .. } => {}
-            Body::Opaque { .. } | Body::Unread(_) => self.whole = false,
+            DiffBody::Text { old, new, compared } if part.is_file() => {
+                self.lines(compared, old, new)
+            }
+            DiffBody::Same | DiffBody::Text { .. } => {}
+            DiffBody::Opaque { .. } | DiffBody::Unread(_) => self.whole = false,
         }
     }
 
     fn lines(&mut self, compared: &Compared, old: &str, new: &str) {
         let (mut added, mut removed) = (0, 0);
-        let ends_told = LineEnds::told(LineEnds::of(old), LineEnds::of(new)).is_some();
+        let ends_told =
+            LineEnds::describe_change(LineEnds::detect(old), LineEnds::detect(new)).is_some();
         for hunk in &compared.hunks {
             if self.room == 0 {
                 break;
@@ -137,11 +140,11 @@ fn behind_a_sign(line: &str) -> String {
 
 impl Part<'_> {
     /// What becomes of which path, and what stands in place of lines that are not shown.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         let mut text = heading(self);
         match &self.body {
-            Body::Same | Body::Text { .. } => {}
-            Body::Opaque { old, new } => {
+            DiffBody::Same | DiffBody::Text { .. } => {}
+            DiffBody::Opaque { old, new } => {
                 for (side, node, sort) in [("before", self.old, old), ("after", self.new, new)] {
                     if let (Some(Node::File(file)), Some(sort)) = (node, sort) {
                         let size = bytes(file.size);
@@ -149,7 +152,7 @@ impl Part<'_> {
                     }
                 }
             }
-            Body::Unread(why) => {
+            DiffBody::Unread(why) => {
                 let _ = write!(text, "\n# the lines are left out: {}", one_line(why));
             }
         }
@@ -197,11 +200,11 @@ fn heading(part: &Part<'_>) -> String {
         }
         _ => {}
     }
-    if let (Body::Text { compared, .. }, true) = (&part.body, part.is_file()) {
+    if let (DiffBody::Text { compared, .. }, true) = (&part.body, part.is_file()) {
         let _ = write!(text, ", +{} -{}", compared.added, compared.removed);
     }
-    if let (Body::Text { old, new, .. }, true) = (&part.body, part.is_file())
-        && let Some(ends) = LineEnds::told(LineEnds::of(old), LineEnds::of(new))
+    if let (DiffBody::Text { old, new, .. }, true) = (&part.body, part.is_file())
+        && let Some(ends) = LineEnds::describe_change(LineEnds::detect(old), LineEnds::detect(new))
     {
         let _ = write!(text, ", {ends}");
     }

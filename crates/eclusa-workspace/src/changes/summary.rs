@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Change, Diff, Node, diff::Body};
+use super::{Change, Diff, Node, diff::DiffBody};
 
 /// How much changes, in numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -43,8 +43,8 @@ impl Diff<'_> {
             let (added, removed) = part.lines().unwrap_or_default();
             sum.added += added;
             sum.removed += removed;
-            sum.binary += u64::from(matches!(part.body, Body::Opaque { .. }));
-            sum.uncounted += u64::from(matches!(part.body, Body::Unread(_)));
+            sum.binary += u64::from(matches!(part.body, DiffBody::Opaque { .. }));
+            sum.uncounted += u64::from(matches!(part.body, DiffBody::Unread(_)));
         }
         sum
     }

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use super::{
     Diff, FileNode, Node,
     content::bytes,
-    diff::{Body, Part},
+    diff::{DiffBody, Part},
     lines::{Compared, Hunk, Sign},
     names::quoted,
 };
@@ -71,13 +71,13 @@ fn file(out: &mut String, part: &Part<'_>) {
     };
     let (a, b) = (name(part.old, quoted("a/", from)), name(part.new, quoted("b/", to)));
     match &part.body {
-        Body::Same => {}
-        Body::Text { old, new, compared } => text(out, (&a, old), (&b, new), compared),
-        Body::Opaque { .. } => {
+        DiffBody::Same => {}
+        DiffBody::Text { old, new, compared } => text(out, (&a, old), (&b, new), compared),
+        DiffBody::Opaque { .. } => {
             let _ = writeln!(out, "Binary files {a} and {b} differ");
             describe(out, part);
         }
-        Body::Unread(why) => {
+        DiffBody::Unread(why) => {
             let _ = writeln!(out, "Files {a} and {b} differ");
             describe(out, part);
             let _ = writeln!(out, "# the lines are left out: {why}");
@@ -112,8 +112,8 @@ fn note_modes(out: &mut String, part: &Part<'_>) {
 /// Sizes and digests in place of a content.
 fn describe(out: &mut String, part: &Part<'_>) {
     let (old, new) = match &part.body {
-        Body::Opaque { old, new } => (*old, *new),
-        Body::Same | Body::Text { .. } | Body::Unread(_) => (None, None),
+        DiffBody::Opaque { old, new } => (*old, *new),
+        DiffBody::Same | DiffBody::Text { .. } | DiffBody::Unread(_) => (None, None),
     };
     let sides = [("before", part.old, old), ("after", part.new, new)];
     for (side, node, sort) in sides {

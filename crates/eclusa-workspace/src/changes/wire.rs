@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     Change, ContentKind, Diff, FileNode, Node,
-    diff::{Body, Part},
+    diff::{DiffBody, Part},
     names,
 };
 
@@ -15,15 +15,15 @@ use super::{
 const VERSION: u32 = 1;
 
 #[derive(Serialize)]
-struct Written<'a> {
+struct ChangesWire<'a> {
     v: u32,
     digest: String,
-    summary: Counts,
+    summary: CountsWire,
     changes: Vec<ChangeEntry<'a>>,
 }
 
 #[derive(Serialize)]
-struct Counts {
+struct CountsWire {
     text: String,
     files: u64,
     directories: u64,
@@ -86,7 +86,7 @@ impl Diff<'_> {
     /// The changes as JSON, with a version `v`. No content is in it, and every change is.
     pub fn json(&self) -> Value {
         let summary = self.summary();
-        let counts = Counts {
+        let counts = CountsWire {
             text: summary.to_string(),
             files: summary.files,
             directories: summary.directories,
@@ -101,7 +101,7 @@ impl Diff<'_> {
             uncounted: summary.uncounted,
         };
         let left = self.changes.left();
-        let written = Written {
+        let written = ChangesWire {
             v: VERSION,
             digest: self.changes.digest().to_string(),
             summary: counts,
@@ -132,8 +132,8 @@ impl Diff<'_> {
             added: lines.map(|it| it.0),
             removed: lines.map(|it| it.1),
             unread: parts().find_map(|it| match &it.body {
-                Body::Unread(why) => Some(why.as_str()),
-                Body::Same | Body::Text { .. } | Body::Opaque { .. } => None,
+                DiffBody::Unread(why) => Some(why.as_str()),
+                DiffBody::Same | DiffBody::Text { .. } | DiffBody::Opaque { .. } => None,
             }),
         }
     }
@@ -187,18 +187,18 @@ impl Part<'_> {
     /// The sorts of what was and of what will be there, as far as it was looked at.
     fn sorts(&self) -> (Option<ContentKind>, Option<ContentKind>) {
         match &self.body {
-            Body::Text { .. } => {
+            DiffBody::Text { .. } => {
                 (self.old.map(|_| ContentKind::Text), self.new.map(|_| ContentKind::Text))
             }
-            Body::Opaque { old, new } => (*old, *new),
-            Body::Same | Body::Unread(_) => (None, None),
+            DiffBody::Opaque { old, new } => (*old, *new),
+            DiffBody::Same | DiffBody::Unread(_) => (None, None),
         }
     }
 }
 
 fn acp(part: &Part<'_>, workspace: &Path) -> Vec<Value> {
     let mut blocks = Vec::new();
-    if let Body::Text { old, new, .. } = &part.body
+    if let DiffBody::Text { old, new, .. } = &part.body
         && part.is_file()
     {
         blocks.push(json!({
@@ -211,7 +211,7 @@ fn acp(part: &Part<'_>, workspace: &Path) -> Vec<Value> {
     // A `diff` has no word for a deletion, a move, a mode, a link or what is not text.
     let plain = blocks.len() == 1 && part.new.is_some() && part.moved.is_none();
     if !plain || part.modes().is_some() || part.change.path.to_str().is_none() {
-        let text = part.told();
+        let text = part.describe();
         blocks.push(json!({ "type": "content", "content": { "type": "text", "text": text } }));
     }
     blocks

@@ -9,7 +9,7 @@ use std::{
 use super::{
     IoFailure,
     conflict::{Clash, Conflict},
-    op::{Made, Op, StepKind},
+    op::{MadePaths, Op, StepKind},
     parents::{self, Parents},
     stat::{self, Expected, Kind, NodeContent, Stat},
 };
@@ -20,7 +20,7 @@ pub(crate) fn contents<'a>(
     ops: impl Iterator<Item = &'a mut Op>,
     parents: &mut Parents<'_>,
 ) -> Result<Vec<Conflict>, IoFailure> {
-    let mut made = Made::new();
+    let mut made = MadePaths::new();
     let mut conflicts = Vec::new();
     for op in ops {
         let clash = match made.get(&op.path) {
@@ -46,7 +46,7 @@ pub(crate) fn stamps<'a>(
     ops: impl Iterator<Item = &'a mut Op>,
     parents: &mut Parents<'_>,
 ) -> Result<Vec<Conflict>, IoFailure> {
-    let mut made = Made::new();
+    let mut made = MadePaths::new();
     let mut moved = HashMap::new();
     let mut conflicts = Vec::new();
     for op in ops {
@@ -88,7 +88,7 @@ pub(crate) fn stamps<'a>(
 }
 
 /// A path that no earlier step has made anything of.
-fn first(op: &mut Op, parents: &mut Parents<'_>, made: &Made) -> io::Result<Option<Clash>> {
+fn first(op: &mut Op, parents: &mut Parents<'_>, made: &MadePaths) -> io::Result<Option<Clash>> {
     let now = match seek(&op.path, parents, made)? {
         Seen::Node(now) => Some(now),
         Seen::Nothing => None,
@@ -122,7 +122,7 @@ enum Seen {
 }
 
 /// What is at a path. A path below what an earlier step makes a directory has nothing in it yet.
-fn seek(path: &Path, parents: &mut Parents<'_>, made: &Made) -> io::Result<Seen> {
+fn seek(path: &Path, parents: &mut Parents<'_>, made: &MadePaths) -> io::Result<Seen> {
     let is_made = |it: &Path| {
         matches!(made.get(it), Some(Some(Expected { what: NodeContent::Directory, .. })))
     };
@@ -187,7 +187,7 @@ fn follows(old: Option<&Expected>, earlier: Option<&Expected>) -> Option<Clash> 
 }
 
 /// What is in a directory that should go, beyond what goes before it.
-fn occupied(path: &Path, parents: &mut Parents<'_>, made: &Made) -> io::Result<Option<Clash>> {
+fn occupied(path: &Path, parents: &mut Parents<'_>, made: &MadePaths) -> io::Result<Option<Clash>> {
     let Ok(parent) = parents.of(path) else { return Ok(None) };
     let names = match stat::open_dir(&*parent, parents::name(path)).and_then(stat::names) {
         Ok(names) => names,

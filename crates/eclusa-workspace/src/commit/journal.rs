@@ -120,7 +120,7 @@ enum Name {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Check {
+struct JournalCheck {
     check: String,
 }
 
@@ -159,7 +159,7 @@ fn line(out: &mut Vec<u8>, value: &impl Serialize) -> serde_json::Result<()> {
 
 fn seal(mut out: Vec<u8>) -> serde_json::Result<Vec<u8>> {
     let check = blake3::hash(&out).to_hex().to_string();
-    line(&mut out, &Check { check })?;
+    line(&mut out, &JournalCheck { check })?;
     Ok(out)
 }
 
@@ -197,7 +197,7 @@ fn sealed(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (part, rest) = bytes.split_at_checked(at)?;
     let end = memchr::memchr(b'\n', rest)?;
     let (check, rest) = rest.split_at_checked(end)?;
-    let Check { check } = serde_json::from_slice(check).ok()?;
+    let JournalCheck { check } = serde_json::from_slice(check).ok()?;
     let good = blake3::hash(part).to_hex().as_str() == check;
     good.then(|| (part, rest.strip_prefix(b"\n").unwrap_or_default()))
 }

@@ -14,10 +14,10 @@ use rustix::fs::{FlockOperation, Mode, OFlags};
 /// The lock of a state directory: between threads by itself, between processes by its file. The
 /// file holds the last sequence number and whether a transaction is going on.
 #[derive(Debug)]
-pub(crate) struct Lock(Mutex<Inner>);
+pub(crate) struct Lock(Mutex<LockInner>);
 
 #[derive(Debug)]
-struct Inner {
+struct LockInner {
     file: File,
     /// Which calls have made a transaction, up to this number.
     calls: HashSet<u64>,
@@ -37,7 +37,7 @@ pub(crate) struct KeptTally {
 const TALLY: u64 = 16;
 
 /// The lock, held. It is given back when dropped, and by the kernel when the process dies.
-pub(crate) struct LockGuard<'a>(MutexGuard<'a, Inner>);
+pub(crate) struct LockGuard<'a>(MutexGuard<'a, LockInner>);
 
 impl Lock {
     /// Opens the lock file in a state directory.
@@ -45,7 +45,7 @@ impl Lock {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = rustix::fs::openat(state, "lock", flags, Mode::from_raw_mode(0o600))?;
         let file = File::from(file);
-        Ok(Lock(Mutex::new(Inner { file, calls: HashSet::new(), known: None })))
+        Ok(Lock(Mutex::new(LockInner { file, calls: HashSet::new(), known: None })))
     }
 
     /// What is known of how much is kept, at some moment. `None`: it was never counted.

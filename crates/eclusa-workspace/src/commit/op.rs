@@ -231,4 +231,4 @@ impl Op {
 }
 
 /// What earlier steps have made of a path, for the steps that come after.
-pub(crate) type Made = HashMap<PathBuf, Option<Expected>>;
+pub(crate) type MadePaths = HashMap<PathBuf, Option<Expected>>;

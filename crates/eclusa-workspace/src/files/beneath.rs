@@ -34,7 +34,7 @@ pub(crate) const SEARCH: OFlags = OFlags::empty();
 
 impl Beneath {
     /// What this machine can do.
-    pub(super) fn of(root: BorrowedFd<'_>) -> Beneath {
+    pub(super) fn new(root: BorrowedFd<'_>) -> Beneath {
         match whole(root, Path::new("."), SEARCH | OFlags::DIRECTORY | OFlags::CLOEXEC) {
             Ok(_) => Beneath::Kernel,
             Err(_) => Beneath::Walked,

@@ -155,7 +155,7 @@ pub enum FileError {
         why: String,
     },
     /// The machine refused.
-    #[error("cannot open `{asked}`: {}", plainly(.source))]
+    #[error("cannot open `{asked}`: {}", describe_error(.source))]
     Io {
         /// What was asked for.
         asked: String,
@@ -170,12 +170,12 @@ impl FileError {
     }
 
     pub(super) fn vanished(root: &std::path::Path) -> FileError {
-        FileError::Vanished { root: shown(root) }
+        FileError::Vanished { root: display_path(root) }
     }
 }
 
 /// A path as it stands in messages.
-pub(super) fn shown(path: &std::path::Path) -> String {
+pub(super) fn display_path(path: &std::path::Path) -> String {
     match path.as_os_str().is_empty() {
         true => ".".to_owned(),
         false => crate::one_line(&path.to_string_lossy()),
@@ -184,11 +184,11 @@ pub(super) fn shown(path: &std::path::Path) -> String {
 
 /// Names as they stand in messages.
 pub(super) fn shown_names(names: impl IntoIterator<Item = impl AsRef<std::ffi::OsStr>>) -> String {
-    shown(&names.into_iter().map(|it| PathBuf::from(it.as_ref())).collect::<PathBuf>())
+    display_path(&names.into_iter().map(|it| PathBuf::from(it.as_ref())).collect::<PathBuf>())
 }
 
 /// The machine's words without its numbers, and what to do about it.
-fn plainly(error: &io::Error) -> String {
+fn describe_error(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::PermissionDenied => {
             "permission denied; ask the person whose file it is".to_owned()

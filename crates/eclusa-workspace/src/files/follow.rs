@@ -22,7 +22,7 @@ use rustix::{
 use super::{
     FileError, Files, Kind,
     beneath::SEARCH,
-    error::{shown, shown_names},
+    error::{display_path, shown_names},
     requested_path::{RequestedPath, split},
 };
 
@@ -182,7 +182,7 @@ impl Files {
     fn missing_at(&self, asked: &RequestedPath, done: &[OsString], name: &OsStr) -> FileError {
         let path: PathBuf = done.iter().map(OsString::as_os_str).chain([name]).collect();
         let near = self.near(&path);
-        FileError::NotFound { asked: asked.shown.clone(), near: near.map(|it| shown(&it)) }
+        FileError::NotFound { asked: asked.shown.clone(), near: near.map(|it| display_path(&it)) }
     }
 
     /// The name as the disk has it. Where the disk takes letters in either case, the name that was

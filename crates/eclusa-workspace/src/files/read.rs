@@ -9,7 +9,7 @@ use std::{
 use rustix::fs::{Stat, fstat};
 
 use super::{Files, secret_content::secret_in_file};
-use crate::{Content, ContentDigest, FileNode, Stamp, git_index};
+use crate::{Content, ContentDigest, FileNode, Stamp};
 
 /// Content that is not held is hashed in pieces of this size.
 const PIECE: usize = 128 * 1024;
@@ -119,7 +119,7 @@ impl Files {
     /// The pattern that an open file fits, and what makes it secret, if its content does.
     pub(super) fn judge_content(&self, path: &Path, file: &File) -> Option<(&str, &'static str)> {
         let pattern = self.0.blocked.by_content(path)?;
-        if self.0.blocked.must_be_tracked(path) && !git_index::is_tracked(self.root(), path) {
+        if self.0.blocked.must_be_tracked(path) && !eclusa_git::is_tracked(self.root(), path) {
             return Some((pattern, "settings that git does not track"));
         }
         // What cannot be read here is not shown either.

@@ -16,7 +16,7 @@ use rustix::{
 use super::{
     FileError, Files, Kind, TRIES,
     beneath::SEARCH,
-    error::shown,
+    error::display_path,
     follow::Last,
     requested_path::{self, RequestedPath},
 };
@@ -125,7 +125,7 @@ impl Files {
     /// Refuses a name that is blocked.
     pub(super) fn judge(&self, asked: &RequestedPath, path: &Path) -> Result<(), FileError> {
         let Some(pattern) = self.is_blocked(path) else { return Ok(()) };
-        let reached = shown(path);
+        let reached = display_path(path);
         let reached = (reached != asked.shown).then_some(reached);
         Err(FileError::Blocked { asked: asked.shown.clone(), reached, pattern: pattern.to_owned() })
     }

@@ -57,7 +57,7 @@ fn what_is_there_is_not_created_again() {
 fn a_part_that_a_process_of_this_number_left_is_in_nobodys_way() {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("a");
-    let left = Part::make(&file).unwrap();
+    let left = PartialFile::make(&file).unwrap();
     std::mem::forget(left);
     write(&file, "new", Durability::Crash).unwrap();
     assert_eq!(fs::read_to_string(&file).unwrap(), "new");

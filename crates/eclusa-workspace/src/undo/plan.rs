@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// What an undo will do.
-pub(super) struct Plan {
+pub(super) struct UndoPlan {
     /// What is undone, the latest first.
     targets: Vec<(Past, Journal)>,
     irreversible: Vec<(u64, String)>,
@@ -40,9 +40,13 @@ pub(super) struct History {
     since: u64,
 }
 
-impl Plan {
+impl UndoPlan {
     /// Finds the calls, and the steps that take them back.
-    pub(super) fn of(workspace: &Workspace, dirs: &Dirs, calls: &[u64]) -> Result<Plan, UndoError> {
+    pub(super) fn new(
+        workspace: &Workspace,
+        dirs: &Dirs,
+        calls: &[u64],
+    ) -> Result<UndoPlan, UndoError> {
         let past = history::all(dirs, workspace.state())?;
         let undone = history::undone(dirs, &past);
         let (mut targets, mut irreversible) = (Vec::new(), Vec::new());
@@ -78,7 +82,7 @@ impl Plan {
         let ops = targets.iter().flat_map(backwards).collect();
         let since = targets.last().map_or(0, |(past, _)| past.sequence);
         let history = History { past, undone, targets: calls, since };
-        Ok(Plan { targets, irreversible, ops, history })
+        Ok(UndoPlan { targets, irreversible, ops, history })
     }
 
     /// What will have been done.

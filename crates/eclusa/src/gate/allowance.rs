@@ -4,10 +4,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::{
-    Decision, GivenVote, Proof, Reason, ReasonId, Rules, Run, Source, Validated, Verdict, Vote,
+    CallUses, Decision, GivenVote, Proof, Reason, ReasonId, Rules, Run, Source, Verdict, Vote,
     approve::{Allowance, AllowanceError, LiveAllowance},
-    audit::{body::Approval, trail::Trail},
-    gate::{GateSetup, ask::emit_approval_event},
+    gate::GateSetup,
 };
 
 /// Whose allowance lets a call pass that these reasons ask about, if any does. `covers` says whether a
@@ -18,9 +17,12 @@ pub(super) async fn take(
     setup: &GateSetup,
     run: &Run,
     verdict: &Verdict,
-    trail: &mut Trail,
+    uses: &mut CallUses,
     covers: impl Fn(&Rules) -> bool,
 ) -> Option<String> {
+    if verdict.decision != Decision::Ask {
+        return None;
+    }
     let allowances = setup.allowances.as_ref()?;
     let failed = |why: AllowanceError| tracing::warn!("allowances cannot be used: {why}");
     let live = allowances.live().await.map_err(failed).ok()?;
@@ -42,33 +44,14 @@ pub(super) async fn take(
             continue;
         }
         let before = run.judged_before.as_ref().and_then(|it| it.allowance);
-        let taken = [trail.uses.allowance, before].contains(&Some(allowance.id))
+        let taken = [uses.allowance, before].contains(&Some(allowance.id))
             || allowances.take(allowance.id).await.map_err(failed).unwrap_or(false);
         if taken {
-            trail.uses.allowance = Some(allowance.id);
+            uses.allowance = Some(allowance.id);
             return Some(format!("allowance {} ({by})", allowance.id));
         }
     }
     None
-}
-
-/// Whether people agreed to these changes beforehand. That is on record like an answer.
-pub(super) async fn lifted_beforehand(
-    setup: &GateSetup,
-    run: &Run,
-    call: &Validated,
-    verdict: &Verdict,
-    covers: impl Fn(&Rules) -> bool,
-    trail: &mut Trail,
-) -> bool {
-    let Some(by) = take(setup, run, verdict, trail, covers).await else { return false };
-    emit_approval_event(setup, call, true, &by);
-    if let Some(changes) = &mut trail.changes {
-        let binding = format!("{} {}", call.binding(), changes.digest);
-        let (answer, question) = ("allowance", None);
-        changes.approval = Some(Approval { answer, binding, by, question, opens: false });
-    }
-    true
 }
 
 /// Whether a rule says so itself: that the defaults allow something is no agreement to it.

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use crate::{
     CallNesting, Events, Gate, Job, Mode, Output, Permit, Policy, Registry, Reply, Run,
     SessionError, Stop, ToolCall, Validated,
-    gate::{ask_hosts::ask_about_hosts, ledger::Started},
+    gate::{ask::hosts::ask_about_hosts, ledger::Started},
     tool::{Chamber, FinishedJob},
 };
 
@@ -39,10 +39,7 @@ impl Chamber for Gate {
         call: &'a Validated,
         hosts: &'a [String],
     ) -> BoxFuture<'a, bool> {
-        Box::pin(async move {
-            let answered = ask_about_hosts(self.setup(), Gate::run(self), call, hosts).await;
-            answered.unwrap_or(false)
-        })
+        Box::pin(ask_about_hosts(self.setup(), Gate::run(self), call, hosts))
     }
 
     fn bring_from_outside(&self, how: &str) -> Result<(), SessionError> {

@@ -22,8 +22,8 @@ pub(super) fn judged(
     trail: &Trail,
 ) -> Verdict {
     let before = trail.verdict.as_ref();
-    let as_said = is_as_said(setup, call, changes);
-    let unruled = unruled(before, call, as_said);
+    let declared = within_declared_writes(setup, call, changes);
+    let unruled = default_for_changes(before, call, declared);
     let author = call.view().into();
     let effects = Effects { author, changes, lines, facts, moment, unruled };
     let judged =
@@ -38,7 +38,7 @@ pub(super) fn judged(
     });
     let approved =
         trail.approval.is_some() && before.is_some_and(|it| it.decision == Decision::Ask);
-    let verdict = if approved && as_said { answered(verdict, before) } else { verdict };
+    let verdict = if approved && declared { answered(verdict, before) } else { verdict };
     match run.mode_in_force() {
         // It has asked about the call already.
         Mode::ConfirmAll => verdict,
@@ -47,14 +47,14 @@ pub(super) fn judged(
 }
 
 /// What holds of changes that no rule speaks of, after this verdict on the call.
-fn unruled(before: Option<&Verdict>, call: &Validated, as_said: bool) -> Decision {
+fn default_for_changes(before: Option<&Verdict>, call: &Validated, declared: bool) -> Decision {
     let by_mode = before.is_some_and(|it| {
         it.because.iter().any(|it| it.source == Source::Mode && it.decision == Decision::Allow)
     });
     // What was permitted before it ran stands, for what the call said it would write. What ran
     // only so that its changes could be seen is not permitted yet.
     match before.map(|it| it.decision) {
-        Some(Decision::Allow | Decision::Ask) if as_said => Decision::Allow,
+        Some(Decision::Allow | Decision::Ask) if declared => Decision::Allow,
         // What a rule allows a command to do is not said path by path.
         // What the mode lets run is judged by what it changes.
         Some(Decision::Allow) if call.class() == PermissionClass::Shell && !by_mode => {
@@ -73,7 +73,8 @@ pub(super) fn covers(
     (facts, lines): (&RepositoryFacts, Option<u64>),
 ) -> bool {
     let before = Some(rules.judge(&call.view())).filter(is_by_rule);
-    let unruled = unruled(before.as_ref(), call, is_as_said(setup, call, changes));
+    let unruled =
+        default_for_changes(before.as_ref(), call, within_declared_writes(setup, call, changes));
     let (moment, author) = (call.context(), call.view().into());
     let effects = Effects { author, changes, lines, facts, moment, unruled };
     let verdict = rules.judge_effects(&effects);
@@ -82,7 +83,7 @@ pub(super) fn covers(
 
 /// True when everything that changes is what the call said it would write, lies beneath it, or is
 /// a directory made on the way to it.
-fn is_as_said(setup: &GateSetup, call: &Validated, changes: &Changes) -> bool {
+fn within_declared_writes(setup: &GateSetup, call: &Validated, changes: &Changes) -> bool {
     let Some(workspace) = &setup.workspace else { return false };
     let said = call.touches().iter().filter_map(|touch| match touch {
         Touch::Write(path) => {

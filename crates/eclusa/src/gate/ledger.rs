@@ -135,7 +135,7 @@ impl Entry<'_> {
     /// one that is run elsewhere: one record says all of it, its end, before anybody learns what it
     /// saw or that it may run.
     pub(crate) async fn start(&mut self, permit: &Permit) -> Result<Started, Stop> {
-        if permit.call().only_looks() || self.runs_elsewhere() {
+        if permit.call().is_read_only_call() || self.runs_elsewhere() {
             self.reached(Stage::Running);
             return Ok(Started(()));
         }

@@ -56,7 +56,7 @@ impl PickedPart {
     }
 
     /// What the model is told of it.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         let named = self.declined.iter().take(Self::MAX_TOLD);
         let named: Vec<String> =
             named.map(|it| format!("`{}`", one_line(&it.to_string_lossy()))).collect();

@@ -16,8 +16,7 @@ use crate::{
     audit::trail::{ChangesOutcome, ChangesTrail, Trail},
     gate::{
         GateSetup,
-        allowance::lifted_beforehand,
-        ask::ask_about_changes,
+        ask::{ApprovedChanges, ask_about_changes},
         judge_changes::{covers, judged},
         picked::PickedPart,
         spending::{Spending, give_back, spend},
@@ -120,7 +119,7 @@ struct Pending<'a> {
 struct Decided {
     /// Those of them that a person picked; `None`: all.
     part: Option<PickedPart>,
-    /// Whether a person was asked.
+    /// Whether a person has seen them.
     asked: bool,
 }
 
@@ -175,7 +174,7 @@ async fn judge_and_commit(
         }
         let undo = committed?;
         note(trail, |it| it.budget = setup.live.policy.load().budget_spent(&counted.after));
-        return Ok((undo, part.map(|it| it.told())));
+        return Ok((undo, part.map(|it| it.describe())));
     }
     Err(denied("other calls of this session were quicker each time; make the call again"))
 }
@@ -202,14 +201,14 @@ impl Pending<'_> {
             Decision::Allow | Decision::Stage => return Ok(Decided { part: None, asked: false }),
         }
         let covers = |rules: &Rules| covers(setup, rules, call, changes, (facts, *lines));
-        if lifted_beforehand(setup, run, call, &verdict, covers, trail).await {
-            return Ok(Decided { part: None, asked: false });
-        }
         let preview = self.preview().await.ok_or_else(|| denied("the comparison crashed"))?;
-        let asking = ask_about_changes(setup, run, call, verdict, preview, trail);
-        let part = match asking.await.map_err(discarded)? {
-            Some(picked) => Some(PickedPart::new(workspace, changes, &self.shown, picked).await),
-            None => None,
+        let asking = ask_about_changes(setup, run, call, (verdict, preview), &covers, trail);
+        let (part, asked) = match asking.await.map_err(discarded)? {
+            ApprovedChanges::Unseen => (None, false),
+            ApprovedChanges::All => (None, true),
+            ApprovedChanges::Picked(paths) => {
+                (Some(PickedPart::new(workspace, changes, &self.shown, paths).await), true)
+            }
         };
         // While a person thought, the rules may have changed; and a part is another change.
         let verdict = match &part {
@@ -218,7 +217,7 @@ impl Pending<'_> {
         };
         match verdict.decision {
             Decision::Deny => Err(discarded(Stop::denied(Decider::Policy, verdict.why()))),
-            _ => Ok(Decided { part, asked: true }),
+            _ => Ok(Decided { part, asked }),
         }
     }
 

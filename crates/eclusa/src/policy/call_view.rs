@@ -1,6 +1,6 @@
 //! A call as those who judge it see it: what it is, and nothing that lets it run.
 
-use std::sync::OnceLock;
+use std::{borrow::Cow, sync::OnceLock};
 
 use serde_json::Value;
 
@@ -86,5 +86,48 @@ impl<'a> CallView<'a> {
     /// explanation share.
     pub(crate) fn scripts(&self) -> &'a [Script] {
         self.scripts.get_or_init(|| scripts(self.touches, self.directory))
+    }
+}
+
+/// Who calls, or has changed something, as far as rules ask.
+#[derive(Debug, Clone, Copy)]
+pub struct Author<'a> {
+    /// The tool's name.
+    pub name: &'a str,
+    /// Its other names.
+    pub aliases: &'a [String],
+    /// Its class.
+    pub class: PermissionClass,
+    /// The server it comes from.
+    pub server: Option<&'a str>,
+    /// The arguments of the call.
+    pub args: &'a Value,
+    /// What the call said it would touch.
+    pub touches: &'a [Touch],
+    /// The call itself, where there is one: its shell text is not read again.
+    pub call: Option<CallView<'a>>,
+}
+
+impl<'a> From<CallView<'a>> for Author<'a> {
+    fn from(call: CallView<'a>) -> Author<'a> {
+        Author {
+            name: call.name(),
+            aliases: &call.facts().aliases,
+            class: call.class(),
+            server: call.server(),
+            args: call.args(),
+            touches: call.touches(),
+            call: Some(call),
+        }
+    }
+}
+
+impl<'a> Author<'a> {
+    /// The shell texts that the call ran, as they were read before it did.
+    pub(super) fn scripts(&self) -> Cow<'a, [Script]> {
+        match self.call {
+            Some(call) => Cow::Borrowed(call.scripts()),
+            None => Cow::Owned(scripts(self.touches, None)),
+        }
     }
 }

@@ -149,7 +149,7 @@ impl Script {
                 if let (Decision::Ask, Some(from), Some(what)) =
                     (default.decision, &subject.moment.taint, taint::carried_by(reading.class))
                 {
-                    let what = format!("{} {what}", said(command));
+                    let what = format!("{} {what}", display_command(command));
                     because.push(taint::question(from, &what, Source::Default));
                 }
                 because.push(default);
@@ -159,7 +159,7 @@ impl Script {
                 let thought_of =
                     all == Allowed::EvenTainted || allowing.iter().any(|it| it.holds_tainted());
                 if !thought_of {
-                    let what = format!("{} {what}", said(command));
+                    let what = format!("{} {what}", display_command(command));
                     because.push(taint::question(from, &what, Source::Rule));
                 }
             }
@@ -210,7 +210,7 @@ impl Script {
     /// What is said of a command of it that needs a service which no sandbox has, if there is one.
     pub(crate) fn service(&self) -> Option<String> {
         let needing = self.commands().find(|(_, it)| services::needs(it))?.0;
-        Some(format!("{} {}", said(needing), services::GRANT))
+        Some(format!("{} {}", display_command(needing), services::GRANT))
     }
 
     /// True when nothing of the text is in doubt: it has no commands but those that were read.
@@ -233,7 +233,7 @@ pub fn only_reads_files(text: &str) -> bool {
 
 /// A reason about one of several commands says which.
 fn about(command: &Command, reason: Reason) -> Reason {
-    let text = format!("{}: {}", said(command), &*reason.text);
+    let text = format!("{}: {}", display_command(command), &*reason.text);
     Reason { text: text.into(), ..reason }
 }
 
@@ -242,12 +242,12 @@ fn writes(kind: RedirectKind) -> bool {
 }
 
 /// A command, as it is named in a reason.
-fn said(command: &Command) -> String {
-    quoted(&named(command))
+fn display_command(command: &Command) -> String {
+    quoted(&command_name(command))
 }
 
 /// A command, as it is written.
-fn named(command: &Command) -> String {
+fn command_name(command: &Command) -> String {
     let words: Vec<&str> = command.words.iter().map(|it| it.source.as_str()).collect();
     match words.is_empty() {
         true => match (command.assignments.first(), command.redirects.first()) {

@@ -11,15 +11,11 @@ use std::{
     path::Path,
 };
 
-use serde_json::Value;
-
 use super::{
-    Access, JudgeContext, PathLocation, Rule, Rules, Script, Subject, plainly, reason, scripts,
+    Access, Author, JudgeContext, PathLocation, Rule, Rules, Script, Subject, plainly, reason,
     without_excepted,
 };
-use crate::{
-    CallView, Change, Changes, Decision, Node, PermissionClass, Reason, Source, Touch, Verdict,
-};
+use crate::{Change, Changes, Decision, Node, Reason, Source, Touch, Verdict};
 
 mod classify;
 mod counts;
@@ -41,7 +37,7 @@ pub use kind::{EffectKind, GitFile};
 pub use crate::repository::{
     GitAction, GitActionKind, NewCommit, PathFacts, RefChange, RepositoryFacts, Tracked,
 };
-use links::{Way, led};
+use links::{Way, resolve_link};
 
 /// How many paths a reason names.
 const MAX_LISTED: usize = 3;
@@ -103,49 +99,6 @@ impl Default for EffectLimits {
             delete: Decision::Ask,
             executable: Decision::Ask,
             budget: Budget::default(),
-        }
-    }
-}
-
-/// Who changes something, as far as rules ask.
-#[derive(Debug, Clone, Copy)]
-pub struct Author<'a> {
-    /// The tool's name.
-    pub name: &'a str,
-    /// Its other names.
-    pub aliases: &'a [String],
-    /// Its class.
-    pub class: PermissionClass,
-    /// The server it comes from.
-    pub server: Option<&'a str>,
-    /// The arguments of the call.
-    pub args: &'a Value,
-    /// What the call said it would touch.
-    pub touches: &'a [Touch],
-    /// The call itself, where there is one: its shell text is not read again.
-    pub call: Option<CallView<'a>>,
-}
-
-impl<'a> From<CallView<'a>> for Author<'a> {
-    fn from(call: CallView<'a>) -> Author<'a> {
-        Author {
-            name: call.name(),
-            aliases: &call.facts().aliases,
-            class: call.class(),
-            server: call.server(),
-            args: call.args(),
-            touches: call.touches(),
-            call: Some(call),
-        }
-    }
-}
-
-impl<'a> Author<'a> {
-    /// The shell texts that the call ran, as they were read before it did.
-    fn scripts(&self) -> Cow<'a, [Script]> {
-        match self.call {
-            Some(call) => Cow::Borrowed(call.scripts()),
-            None => Cow::Owned(scripts(self.touches, None)),
         }
     }
 }
@@ -276,13 +229,8 @@ impl Rules {
         touches: &'a [Touch],
         paths: &'a [(Access, Cow<'a, str>)],
     ) -> Subject<'a> {
-        let author = &effects.author;
         Subject {
-            name: author.name,
-            aliases: author.aliases,
-            class: author.class,
-            server: author.server,
-            args: author.args,
+            author: effects.author,
             touches,
             paths,
             root: &self.root,
@@ -297,7 +245,8 @@ impl Rules {
         for change in changes {
             paths.push((Access::Write, change.path.to_string_lossy()));
             if let Some(Node::Link { target }) = &change.after
-                && let PathLocation::Inside(target) = self.root.place(&led(&change.path, target))
+                && let PathLocation::Inside(target) =
+                    self.root.place(&resolve_link(&change.path, target))
             {
                 paths.push((Access::Write, Cow::Owned(target.into_owned())));
             }
@@ -343,7 +292,7 @@ fn makes_executable(changes: &Changes, change: &Change) -> bool {
 
 /// True when a file or a link takes the place of a directory whose files programs trust: what it
 /// names would be trusted instead, and its path would not show.
-fn stands_in(change: &Change) -> bool {
+fn replaces_trusted_dir(change: &Change) -> bool {
     let name = change.path.file_name().unwrap_or_default();
     TRUSTED.iter().any(|it| name.eq_ignore_ascii_case(it))
         && matches!(change.after, Some(Node::File(_) | Node::Link { .. }))

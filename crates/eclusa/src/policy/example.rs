@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::{Access, Root, Rule, Script, Subject, scripts, touches_and_hosts};
+use super::{Access, Author, Root, Rule, Script, Subject, scripts, touches_and_hosts};
 use crate::{PermissionClass, Touch};
 
 /// A call as an example has it: what a rule can be about.
@@ -37,11 +37,15 @@ impl Rule {
         scripts.iter().for_each(|it| it.paths(&root, &mut paths));
         let touches = touches_and_hosts(call.touches, &scripts);
         let subject = Subject {
-            name: call.tool,
-            aliases: &[],
-            class: call.class,
-            server: call.server,
-            args: call.args,
+            author: Author {
+                name: call.tool,
+                aliases: &[],
+                class: call.class,
+                server: call.server,
+                args: call.args,
+                touches: call.touches,
+                call: None,
+            },
             paths: &paths,
             touches: &touches,
             root: &root,

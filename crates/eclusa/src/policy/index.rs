@@ -22,7 +22,7 @@ pub(super) struct Index {
 }
 
 impl Index {
-    pub(super) fn of(rules: &[Rule]) -> Index {
+    pub(super) fn new(rules: &[Rule]) -> Index {
         let mut index = Index::default();
         let early = rules.iter().enumerate().filter(|(_, it)| it.effect_conditions().is_none());
         for (at, rule) in early {
@@ -57,7 +57,9 @@ impl Index {
         mut hear: impl FnMut(&'r Rule),
     ) {
         self.any_tool.iter().filter_map(|at| rules.get(*at)).for_each(&mut hear);
-        let names = || std::iter::once(call.name).chain(call.aliases.iter().map(String::as_str));
+        let names = || {
+            std::iter::once(call.author.name).chain(call.author.aliases.iter().map(String::as_str))
+        };
         for (count, name) in names().enumerate() {
             let found = self.by_tool.get(name).into_iter().flatten();
             for rule in found.filter_map(|at| rules.get(*at)) {

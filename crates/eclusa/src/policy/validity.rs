@@ -72,7 +72,7 @@ impl JudgeContext {
 
 impl ContextNeeds {
     /// What these rules must be told.
-    pub(super) fn of(rules: &[Rule]) -> ContextNeeds {
+    pub(super) fn new(rules: &[Rule]) -> ContextNeeds {
         let counted = rules.iter().filter_map(|rule| {
             let (id, times) = (rule.name()?.to_owned(), rule.validity().times?);
             Some(CountedRule { id, times, per: rule.validity().per })

@@ -4,8 +4,8 @@
 use std::{fmt, path::Path, sync::Arc};
 
 use super::{
-    Access, Rule, Rules, Subject, domains, floors, host_access::run_touches, rule::Paths, taint,
-    unruled,
+    Access, Rule, Rules, Subject, class_default, domains, floors, host_access::run_touches,
+    rule::Paths, taint,
 };
 use crate::{CallView, Decision, Files, Reason, Source, Touch, Verdict};
 
@@ -191,7 +191,7 @@ impl Rules {
             because.push(taint::question(from, "it could carry data out", Source::Rule));
         }
         if !because.iter().any(|it| it.decision == Decision::Allow) {
-            let (decision, text) = unruled(call);
+            let (decision, text) = class_default(call);
             let (source, origin) = (Source::Default, "defaults".into());
             because.push(Reason { decision, source, origin, text: text.into() });
         }
@@ -205,11 +205,7 @@ impl Rules {
         paths: &'a [(Access, std::borrow::Cow<'a, str>)],
     ) -> Subject<'a> {
         Subject {
-            name: call.name(),
-            aliases: &call.facts().aliases,
-            class: call.class(),
-            server: call.server(),
-            args: call.args(),
+            author: (*call).into(),
             touches,
             paths,
             root: &self.root,

@@ -2,13 +2,13 @@
 
 use serde::Deserialize;
 
-use super::rules::{Inner, Loaded, RuleError, SecretRule, Unless, checked_id, expression};
+use super::rules::{Loaded, RuleError, RuleParts, SecretRule, Unless, checked_id, expression};
 
 /// What we use of such a file. It has more, about files and commits.
 #[derive(Deserialize)]
 struct File {
     #[serde(default)]
-    rules: Vec<Written>,
+    rules: Vec<GitleaksFile>,
     allowlist: Option<Allow>,
     #[serde(default)]
     allowlists: Vec<Allow>,
@@ -16,7 +16,7 @@ struct File {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Written {
+struct GitleaksFile {
     id: String,
     #[serde(default)]
     description: String,
@@ -59,7 +59,11 @@ pub(super) fn read(text: &str) -> Result<Loaded, RuleError> {
     Ok(loaded)
 }
 
-fn into_rule(rule: Written, regex: String, everywhere: &[Allow]) -> Result<SecretRule, RuleError> {
+fn into_rule(
+    rule: GitleaksFile,
+    regex: String,
+    everywhere: &[Allow],
+) -> Result<SecretRule, RuleError> {
     let id = checked_id(rule.id)?;
     let general = everywhere
         .iter()
@@ -71,8 +75,8 @@ fn into_rule(rule: Written, regex: String, everywhere: &[Allow]) -> Result<Secre
     // Zero means what nothing means: the first group, if there is one.
     let group = rule.secret_group.filter(|group| *group > 0);
     let (description, keywords, entropy) = (rule.description, rule.keywords, rule.entropy);
-    let rest = Inner::default();
-    let inner = Inner { id, description, keywords, regex, group, entropy, unless, ..rest };
+    let rest = RuleParts::default();
+    let inner = RuleParts { id, description, keywords, regex, group, entropy, unless, ..rest };
     Ok(SecretRule::new(inner))
 }
 

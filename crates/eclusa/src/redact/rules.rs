@@ -22,12 +22,12 @@ use super::{
 /// is a secret if it has enough entropy and none of its exceptions matches.
 #[derive(Clone)]
 pub struct SecretRule {
-    inner: Arc<Inner>,
+    inner: Arc<RuleParts>,
 }
 
 /// The parts of a rule, as read.
 #[derive(Default)]
-pub(super) struct Inner {
+pub(super) struct RuleParts {
     pub(super) id: String,
     pub(super) description: String,
     pub(super) keywords: Vec<String>,
@@ -97,7 +97,7 @@ impl SecretRule {
         Ok(loaded)
     }
 
-    pub(super) fn new(inner: Inner) -> SecretRule {
+    pub(super) fn new(inner: RuleParts) -> SecretRule {
         SecretRule { inner: Arc::new(inner) }
     }
 
@@ -272,13 +272,13 @@ impl RuleError {
 #[serde(deny_unknown_fields)]
 struct File {
     #[serde(default)]
-    rule: Vec<Written>,
+    rule: Vec<RuleFile>,
 }
 
 /// A rule, as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct RuleFile {
     id: String,
     #[serde(default)]
     description: String,
@@ -319,11 +319,11 @@ pub(super) fn keywords_in(text: &str) -> Vec<String> {
     words
 }
 
-fn into_rule(written: Written) -> Result<SecretRule, RuleError> {
+fn into_rule(written: RuleFile) -> Result<SecretRule, RuleError> {
     let id = checked_id(written.id)?;
     let unless = written.allow.iter().map(|it| expression(&id, "allow", it).map(Unless::Secret));
     let unless = unless.collect::<Result<_, _>>()?;
-    Ok(SecretRule::new(Inner {
+    Ok(SecretRule::new(RuleParts {
         id,
         description: written.description,
         keywords: written.keywords,
@@ -333,7 +333,7 @@ fn into_rule(written: Written) -> Result<SecretRule, RuleError> {
         guess: written.guess,
         unless,
         examples: Examples { found: written.found, left: written.left },
-        ..Inner::default()
+        ..RuleParts::default()
     }))
 }
 

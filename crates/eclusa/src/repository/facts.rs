@@ -2,6 +2,8 @@
 
 use std::{fmt, sync::LazyLock};
 
+use super::NewCommit;
+
 /// What git knew of the paths of some changes before the call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RepositoryFacts {
@@ -55,17 +57,6 @@ pub struct RefChange {
     pub before: Option<String>,
     /// What it will stand for. `None`: it is gone.
     pub after: Option<String>,
-}
-
-/// A commit that is made.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewCommit {
-    /// Its name, in hexadecimal.
-    pub id: String,
-    /// Those it follows.
-    pub parents: Vec<String>,
-    /// The first line of its message.
-    pub subject: String,
 }
 
 impl RepositoryFacts {

@@ -5,7 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{RefChange, read_small};
+use eclusa_git::{packed_refs, read_small, split_git_path};
+
+use super::RefChange;
 use crate::{Change, Changes, Contents, Node, Side};
 
 /// The largest file of packed names that is read, and the largest of a single one.
@@ -16,7 +18,7 @@ const MAX_LOOSE: u64 = 4096;
 pub(super) fn changed(root: &Path, changes: &Changes, contents: &dyn Contents) -> Vec<RefChange> {
     let mut repositories = BTreeMap::<PathBuf, Vec<(&Change, String)>>::new();
     for change in changes {
-        let Some((git, name)) = split(&change.path) else { continue };
+        let Some((git, name)) = split_git_path(&change.path) else { continue };
         if name.starts_with("refs/") || name == "packed-refs" {
             repositories.entry(git).or_default().push((change, name));
         }
@@ -24,13 +26,14 @@ pub(super) fn changed(root: &Path, changes: &Changes, contents: &dyn Contents) -
     let changed = repositories.into_iter().flat_map(|(git, changes)| {
         let packed_change = changes.iter().find(|it| it.1 == "packed-refs").map(|it| it.0);
         let side = |side| match packed_change {
-            Some(change) => packed(text(change, side, contents, MAX_PACKED)),
+            Some(change) => text(change, side, contents, MAX_PACKED),
             None => {
                 let now = read_small(&root.join(&git).join("packed-refs"), MAX_PACKED);
-                packed(now.map(|it| String::from_utf8_lossy(&it).into_owned()))
+                now.map(|it| String::from_utf8_lossy(&it).into_owned())
             }
         };
-        let (before, after) = (side(Side::Before), side(Side::After));
+        let packed = |it| packed_refs(&side(it).unwrap_or_default());
+        let (before, after) = (packed(Side::Before), packed(Side::After));
         let loose: BTreeMap<&str, &Change> =
             changes.iter().filter(|it| it.1 != "packed-refs").map(|it| (&*it.1, it.0)).collect();
         let names: BTreeSet<&str> = match packed_change {
@@ -73,19 +76,6 @@ pub(super) fn plans_commands(changes: &Changes, contents: &dyn Contents) -> bool
     })
 }
 
-/// The repository that a path belongs to, and the rest of the path.
-fn split(path: &Path) -> Option<(PathBuf, String)> {
-    let mut parts = path.components();
-    let mut git = PathBuf::new();
-    for part in parts.by_ref() {
-        git.push(part);
-        if part.as_os_str() == ".git" {
-            return Some((git, parts.as_path().to_str()?.to_owned()));
-        }
-    }
-    None
-}
-
 fn text(change: &Change, side: Side, contents: &dyn Contents, most: u64) -> Option<String> {
     let node = match side {
         Side::Before => &change.before,
@@ -97,12 +87,4 @@ fn text(change: &Change, side: Side, contents: &dyn Contents, most: u64) -> Opti
         None => contents.content(change, side).ok()?.into_owned(),
     };
     Some(String::from_utf8_lossy(&content).into_owned())
-}
-
-/// `packed-refs`: a name behind each id, comments, and what tags stand for.
-fn packed(text: Option<String>) -> BTreeMap<String, String> {
-    let text = text.unwrap_or_default();
-    let lines = text.lines().filter(|it| !it.starts_with(['#', '^']));
-    let names = lines.filter_map(|it| it.split_once(' '));
-    names.map(|(id, name)| (name.to_owned(), id.to_owned())).collect()
 }

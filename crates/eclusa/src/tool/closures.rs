@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{Facts, Job, Output, Scene, Tool, ToolError, Touch};
 
-type Run = dyn Fn(&Value) -> BoxFuture<'static, Result<Output, ToolError>> + Send + Sync;
+type RunFn = dyn Fn(&Value) -> BoxFuture<'static, Result<Output, ToolError>> + Send + Sync;
 type Touches = dyn Fn(&Value) -> Vec<Touch> + Send + Sync;
 
 /// A tool made of an asynchronous function. The schema comes from the type of its arguments.
@@ -35,7 +35,7 @@ pub struct FnTool {
     schema: Value,
     facts: Facts,
     touches: Option<Box<Touches>>,
-    run: Box<Run>,
+    run: Box<RunFn>,
 }
 
 impl FnTool {

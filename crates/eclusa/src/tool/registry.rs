@@ -93,7 +93,7 @@ impl Registry {
             .collect();
         let _writing = self.writing();
         let now = self.now.load();
-        let mut next = SnapshotBuilder::of(&now.tools);
+        let mut next = SnapshotBuilder::new(&now.tools);
         let added: Vec<_> = new
             .iter()
             .map(|(over, new)| match new {
@@ -102,7 +102,7 @@ impl Registry {
             })
             .collect();
         if added.iter().any(Result::is_ok) {
-            self.show(Snapshot::of(next.tools));
+            self.show(Snapshot::new(next.tools));
         }
         added
     }
@@ -114,7 +114,7 @@ impl Registry {
         let at = place(&now.tools, name).map_err(|_| RegistryError::NotFound(name.to_owned()))?;
         let mut tools = now.tools.clone();
         let removed = tools.remove(at);
-        self.show(Snapshot::of(tools));
+        self.show(Snapshot::new(tools));
         Ok(removed)
     }
 
@@ -158,7 +158,7 @@ impl Registry {
         tool.set_found();
         let now = self.now.load();
         // The same tools, but what was rendered of them holds no longer.
-        self.show(Snapshot::of(now.tools.clone()));
+        self.show(Snapshot::new(now.tools.clone()));
     }
 
     /// Exactly these tools, in the order of the names. No names, no tools.
@@ -211,7 +211,7 @@ impl Registry {
 }
 
 impl Snapshot {
-    fn of(tools: Vec<Arc<Registered>>) -> Snapshot {
+    fn new(tools: Vec<Arc<Registered>>) -> Snapshot {
         Snapshot { tools, rendered: declare::Cache::default() }
     }
 

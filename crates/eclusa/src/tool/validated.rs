@@ -207,7 +207,7 @@ impl Validated {
 
     /// True when the run itself has no effect that anybody could ask about afterwards: a tool of
     /// the program's own that only reads. What it finds leaves with the reply, which is recorded.
-    pub(crate) fn only_looks(&self) -> bool {
+    pub(crate) fn is_read_only_call(&self) -> bool {
         let facts = self.facts();
         (facts.read_only && !facts.destructive && self.class() == PermissionClass::ReadOnly)
             && self.tool.server().is_none()

@@ -52,21 +52,26 @@ impl Tool for Stub {
 struct Process {
     gate: Gate,
     person: Arc<Person>,
-    _dir: TempDir,
+    dir: TempDir,
 }
 
 /// Everything is allowed; two files may change without a question.
 fn process(sessions: Arc<dyn SessionState>, answers: &[Answer]) -> Process {
+    let rules = vec![
+        Rule::new(Decision::Allow).path(["*"]).unwrap(),
+        Rule::new(Decision::Allow).domain(["docs.example"]).unwrap(),
+    ];
+    process_with(rules, sessions, answers)
+}
+
+/// The same with other rules.
+fn process_with(rules: Vec<Rule>, sessions: Arc<dyn SessionState>, answers: &[Answer]) -> Process {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("workspace");
     std::fs::create_dir(&root).unwrap();
     let registry = Registry::new();
     registry.add(Stub("put")).unwrap();
     registry.add(Stub("fetch")).unwrap();
-    let rules = vec![
-        Rule::new(Decision::Allow).path(["*"]).unwrap(),
-        Rule::new(Decision::Allow).domain(["docs.example"]).unwrap(),
-    ];
     let budget = Budget { files: Some(2), ..Budget::default() };
     let effects = EffectLimits { budget, ..EffectLimits::default() };
     let rules = Rules::new(rules, &root).with_effects(effects);
@@ -76,7 +81,7 @@ fn process(sessions: Arc<dyn SessionState>, answers: &[Answer]) -> Process {
     person.answers.lock().unwrap().extend(answers.iter().cloned().map(Ok));
     setup.approvers.push(person.clone());
     setup.sessions = sessions;
-    Process { gate: Gate::new(setup), person, _dir: dir }
+    Process { gate: Gate::new(setup), person, dir }
 }
 
 impl Process {
@@ -173,6 +178,21 @@ async fn a_budget_holds_over_the_processes_of_a_session_and_a_yes_begins_it_anew
         let call = ToolCall::new("c", "put", json!({"what": name}));
         assert_eq!(gate.pass(call).await.code(), "ok");
     }
+}
+
+#[tokio::test]
+async fn an_answer_for_the_session_does_not_begin_its_budget_anew() {
+    let rules = vec![Rule::new(Decision::Allow).path(["b", "c"]).unwrap()];
+    let answers = [Answer::Session, Answer::No(String::new())];
+    let process = process_with(rules, Arc::new(MemorySessions::default()), &answers);
+    for name in ["a", "b", "a"] {
+        let _absent = std::fs::remove_file(process.dir.path().join("workspace").join(name));
+        assert_eq!(process.pass("put", name).await.code(), "ok", "{name}");
+    }
+    assert_eq!(process.asked(), 1, "the answer covers `a` the second time");
+    // Two files have changed since a person has seen any.
+    assert_eq!(process.pass("put", "c").await.code(), "changes_discarded");
+    assert_eq!(process.asked(), 2);
 }
 
 /// Sessions in which another process changes two files just before this one counts its own.

@@ -31,7 +31,7 @@ pub(crate) fn question() -> Question {
 #[test]
 fn a_person_reads_the_renderers_lines_with_the_words_of_the_form() {
     let question = question();
-    let form = Form::of(&question);
+    let form = Form::new(&question);
     let rendered = render(&question).to_string();
     let before_answers = rendered.split("answers:").next().unwrap();
     assert!(form.message.starts_with(before_answers), "{}", form.message);
@@ -50,14 +50,14 @@ fn the_diff_is_part_of_the_question() {
         whole: true,
         choices: Vec::new(),
     };
-    let form = Form::of(&Question { preview: Some(preview), ..question() });
+    let form = Form::new(&Question { preview: Some(preview), ..question() });
     assert!(form.message.contains("│ + new line"), "{}", form.message);
     assert!(form.message.contains("apply exactly these changes"), "{}", form.message);
 }
 
 #[test]
 fn only_what_was_offered_can_be_chosen() {
-    let form = Form::of(&question());
+    let form = Form::new(&question());
     let said = |answer: &str| json!({"action": "accept", "content": {"answer": answer}});
     assert_eq!(form.read(&said("yes")), Some(FormAnswer::Given(Answer::Once)));
     assert_eq!(form.read(&said("stop")), Some(FormAnswer::Given(Answer::Abort)));
@@ -70,7 +70,7 @@ fn only_what_was_offered_can_be_chosen() {
 #[test]
 fn what_is_dismissed_at_once_was_not_read() {
     let (decline, cancel) = (json!({"action": "decline"}), json!({"action": "cancel"}));
-    let mut form = Form::of(&question());
+    let mut form = Form::new(&question());
     form.sent = Instant::now() + Duration::from_secs(60);
     assert_eq!(form.read(&decline), Some(FormAnswer::Unread));
     assert_eq!(form.read(&cancel), Some(FormAnswer::Unread));

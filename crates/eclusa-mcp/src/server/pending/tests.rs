@@ -21,7 +21,7 @@ fn call() -> Call {
 
 fn asked() -> ClientQuestion {
     let (answer, tell) = (oneshot::channel().0, tokio::sync::mpsc::channel(1).0);
-    ClientQuestion::Approval { form: Form::of(&question()), answer, tell }
+    ClientQuestion::Approval { form: Form::new(&question()), answer, tell }
 }
 
 #[tokio::test]

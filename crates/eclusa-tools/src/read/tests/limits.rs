@@ -9,7 +9,7 @@ use std::{
 use serde_json::json;
 
 use super::{
-    super::{AwaitedFile, Reading, SHOWN, Wanted, Watch},
+    super::{AwaitedFile, Reading, SHOWN, StopOnDrop, Wanted},
     read, shown,
 };
 use crate::world::World;
@@ -77,7 +77,7 @@ async fn pages_put_together_are_the_file_and_none_is_cut_by_the_gate() {
 fn memory(world: &World, path: &str) -> u64 {
     let opened = world.files().file(path).unwrap();
     let used = allocation_counter::measure(|| {
-        let reading = Reading::of(opened, Arc::default()).unwrap();
+        let reading = Reading::new(opened, Arc::default()).unwrap();
         reading.show(Wanted::Lines { first: 1, count: 2000 }, SHOWN).unwrap();
     });
     used.bytes_max
@@ -111,6 +111,6 @@ fn nothing_is_read_for_a_call_that_nobody_waits_for() {
     let mut watched = AwaitedFile { file, unwatched: unwatched.clone() };
     let mut one = [0];
     assert_eq!(watched.read(&mut one).unwrap(), 1);
-    drop(Watch(unwatched));
+    drop(StopOnDrop(unwatched));
     assert!(watched.read_to_end(&mut Vec::new()).is_err());
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::{
     super::{
         GrepArgs,
-        cancel::{Cancel, Waiting},
+        cancel::{Cancel, HaltOnDrop},
         grep_run::grep,
     },
     *,
@@ -97,6 +97,6 @@ fn nothing_is_looked_at_once_a_halt_is_called() {
     assert_eq!((searched(None, &wanted), searched(Some("a.txt"), &wanted)), (2, 1));
     let late = Cancel::until(Instant::now());
     assert_eq!((searched(None, &late), searched(Some("a.txt"), &late)), (0, 0));
-    drop(Waiting(wanted.clone()));
+    drop(HaltOnDrop(wanted.clone()));
     assert_eq!((searched(None, &wanted), searched(Some("a.txt"), &wanted)), (0, 0));
 }

@@ -151,7 +151,7 @@ proptest! {
         text in text(), old in "[ab\n]{0,3}", new in "[ab\n$\\\\]{0,3}", all in any::<bool>(),
     ) {
         // Where a lone `\r` is the only line end, a model of `\n` has nothing to say.
-        prop_assume!(Newline::of(&text) != Newline::Cr && !text.is_empty());
+        prop_assume!(Newline::detect(&text) != Newline::Cr && !text.is_empty());
         let edited = edit(Some(&text), &[Edit { old_string: &old, new_string: &new, replace_all: all }]);
         // A lone `\r` may come to stand before a `\n`, and what it is then depends on who looks.
         let bare = |it: String| it.replace('\r', "");
@@ -159,8 +159,8 @@ proptest! {
         let expected = model(&text, &old, &new, all).map(bare);
         prop_assert_eq!(folded, expected);
         if let Ok(edited) = edited {
-            let style = Newline::of(&text);
-            let now = Newline::of(&edited.content);
+            let style = Newline::detect(&text);
+            let now = Newline::detect(&edited.content);
             let lone = fold(&text).contains('\r');
             let kept = lone || matches!(style, Newline::Mixed | Newline::None) || now == style
                 || matches!(now, Newline::None | Newline::Cr);

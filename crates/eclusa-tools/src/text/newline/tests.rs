@@ -15,7 +15,7 @@ fn styles_are_recognised() {
         ("a\r\nb\rc", Newline::CrLf),
     ];
     for (text, style) in table {
-        assert_eq!(Newline::of(text), style, "{text:?}");
+        assert_eq!(Newline::detect(text), style, "{text:?}");
         assert!(matches!(style, Newline::None | Newline::Mixed) || style.dress(text) == text);
     }
 }
@@ -31,7 +31,7 @@ fn line_ends_are_written_as_the_file_has_them() {
 #[test]
 fn places_unfold() {
     let original = "a\r\nb\nc\r\n\r\nd\r";
-    let folded = Folded::of(original);
+    let folded = Folded::new(original);
     assert_eq!(folded.text, "a\nb\nc\n\nd\r");
     for (at, character) in folded.text.char_indices() {
         let place = folded.unfold(at);

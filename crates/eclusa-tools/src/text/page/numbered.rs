@@ -19,7 +19,7 @@ pub(super) struct Mark {
 
 impl Mark {
     /// The mark of this line.
-    pub(super) fn of(number: u64) -> Mark {
+    pub(super) fn new(number: u64) -> Mark {
         let text = format!("{number:>6}\t");
         let mut shown = [0; MARK];
         for (to, from) in shown.iter_mut().zip(text.bytes()) {
@@ -43,7 +43,7 @@ impl Mark {
                 _ => return *digit += 1,
             }
         }
-        *self = Mark::of(self.number);
+        *self = Mark::new(self.number);
     }
 }
 
@@ -63,7 +63,7 @@ impl LineBuffer {
         lines: &[u8],
         mut fits: impl FnMut(usize, u64, usize) -> bool,
     ) -> (usize, u64) {
-        let mut mark = Mark::of(first);
+        let mut mark = Mark::new(first);
         let mut begin = 0;
         self.used = 0;
         for end in memchr_iter(b'\n', lines) {
@@ -72,7 +72,7 @@ impl LineBuffer {
             }
             let rest = lines.get(begin..).unwrap_or_default();
             let line = rest.get(..end - begin).unwrap_or_default();
-            self.put(&mark, line.strip_suffix(b"\r").unwrap_or(line).len(), rest);
+            self.push_line(&mark, line.strip_suffix(b"\r").unwrap_or(line).len(), rest);
             mark.advance();
             begin = end + 1;
         }
@@ -85,7 +85,7 @@ impl LineBuffer {
     }
 
     /// One line: its mark, the first `length` bytes of `rest`, and an end of line.
-    fn put(&mut self, mark: &Mark, length: usize, rest: &[u8]) {
+    fn push_line(&mut self, mark: &Mark, length: usize, rest: &[u8]) {
         let wanted = self.used + MARK + MOVED + length + 1;
         if self.bytes.len() < wanted {
             self.bytes.resize(wanted * 2, 0);

@@ -6,11 +6,11 @@ use super::*;
 
 const ALL: Window = Window { first: 1, lines: 2000, line_bytes: 2000, bytes: 256 * 1024 };
 
-fn read(bytes: &[u8], format: Format, window: Window) -> Page {
+fn read(bytes: &[u8], format: Format, window: Window) -> TextPage {
     page(bytes, bytes.len() as u64, format, window).unwrap()
 }
 
-fn plain(text: &str, window: Window) -> Page {
+fn plain(text: &str, window: Window) -> TextPage {
     read(text.as_bytes(), Format::NEW, window)
 }
 
@@ -19,7 +19,7 @@ fn lines_have_their_numbers() {
     let whole = plain("a\r\n\nc", ALL);
     assert_eq!(whole.text, "     1\ta\n     2\t\n     3\tc\n");
     assert_eq!((whole.lines, whole.next, whole.total), (3, None, Some(3)));
-    assert_eq!(plain("", ALL), Page { total: Some(0), ..Page::default() });
+    assert_eq!(plain("", ALL), TextPage { total: Some(0), ..TextPage::default() });
     let part = plain("a\nb\nc\nd\n", Window { first: 2, lines: 2, ..ALL });
     assert_eq!(
         (part.text.as_str(), part.next, part.total),

@@ -6,7 +6,7 @@ use url::Url;
 const DEEPEST: usize = 12;
 
 /// A page of Markdown in the making: what is written, and where in it we are.
-pub(super) struct Page<'a> {
+pub(super) struct MarkdownPage<'a> {
     base: &'a Url,
     out: String,
     /// How long it may become: links and indentation must not make much of a small page.
@@ -35,9 +35,9 @@ pub(super) struct Page<'a> {
     main: Option<(usize, Option<usize>)>,
 }
 
-impl<'a> Page<'a> {
-    pub(super) fn new(base: &'a Url, most: usize) -> Page<'a> {
-        Page {
+impl<'a> MarkdownPage<'a> {
+    pub(super) fn new(base: &'a Url, most: usize) -> MarkdownPage<'a> {
+        MarkdownPage {
             base,
             out: String::new(),
             most,

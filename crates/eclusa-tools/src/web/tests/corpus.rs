@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::Names;
 use crate::web::{
-    Address, Answer, Checked, Elsewhere, Fetcher, HostRules, Limits, Transport, WebError,
+    Address, Checked, Elsewhere, Fetcher, HostRules, Limits, Transport, WebAnswer, WebError,
 };
 
 /// Answers with redirects, and writes down where it was sent.
@@ -18,14 +18,14 @@ pub(super) struct Replay {
 }
 
 impl Transport for Replay {
-    fn get<'a>(&'a self, to: &'a Checked, _: usize) -> BoxFuture<'a, Result<Answer, WebError>> {
+    fn get<'a>(&'a self, to: &'a Checked, _: usize) -> BoxFuture<'a, Result<WebAnswer, WebError>> {
         let places = to.places().iter().map(|place| place.ip().to_string());
         self.places.lock().unwrap().extend(places);
         let here = to.address().to_string();
         let location = self.redirects.iter().find(|(from, _)| *from == here);
         let location = location.map(|(_, to)| to.clone());
         let status = if location.is_some() { 302 } else { 200 };
-        let answer = Answer { status, location, ..Answer::default() };
+        let answer = WebAnswer { status, location, ..WebAnswer::default() };
         Box::pin(async move { Ok(answer) })
     }
 }

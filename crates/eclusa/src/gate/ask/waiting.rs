@@ -14,7 +14,7 @@ pub(super) fn emit_asked(setup: &GateSetup, run: &Run, question: &Question) {
 /// Resolves when an answer to another question covers this call too.
 pub(super) async fn covered_meanwhile(
     setup: &GateSetup,
-    covered: &(dyn Fn() -> Option<String> + Sync),
+    covered: impl Fn() -> Option<String>,
 ) -> String {
     loop {
         // Listen before looking, so that nothing falls in between.

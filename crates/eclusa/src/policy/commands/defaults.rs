@@ -6,9 +6,9 @@ use eclusa_shell::{
 };
 
 use super::{
-    Script, fetches, globs,
+    Script, display_command, fetches, globs,
     places::{Where, places, strays_by_failure, uses},
-    said, services, variables, writes,
+    services, variables, writes,
 };
 use crate::{
     Access, Decision, Reason, Source,
@@ -46,7 +46,7 @@ impl Script {
         // All are matched: what is staged for one reason is asked about for another.
         let (decision, text) = strictest(judged.into_iter().filter_map(Result::err))
             .unwrap_or_else(|| (Decision::Allow, "only reads in the workspace".to_owned()));
-        let mut text = format!("{} {text}", said(command));
+        let mut text = format!("{} {text}", display_command(command));
         if decision == Decision::Ask && reading.class.contains(Class::Network) {
             let hosts: Vec<String> =
                 self.hosts_of(command, reading).map(|it| quoted(&it)).collect();
@@ -65,7 +65,8 @@ pub(super) fn only_reads(command: &Command, reading: &CommandProfile) -> Result<
     if services::needs(reading) {
         let why = services::GRANT;
         // What only looks loses nothing by trying, and says at once that it cannot.
-        let decision = if services::only_looks(command) { Decision::Stage } else { Decision::Ask };
+        let decision =
+            if services::is_read_only(command) { Decision::Stage } else { Decision::Ask };
         return Err((decision, why.to_owned()));
     }
     for class in [Class::Privilege, Class::Network] {

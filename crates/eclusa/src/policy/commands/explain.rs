@@ -5,7 +5,7 @@ use eclusa_shell::{
     programs::{CommandProfile, How},
 };
 
-use super::{Allowed, Fit, Rule, Rules, Script, Subject, named, shortened};
+use super::{Allowed, Fit, Rule, Rules, Script, Subject, command_name, shortened};
 use crate::{
     Verdict,
     policy::{ExplainedCommand, ExplainedScript, ExplainedWord},
@@ -25,7 +25,7 @@ impl Script {
             let what = catastrophe::of_words(&command.words, reading, &command.moved);
             let text = Analysis {
                 commands: vec![command.clone()],
-                catastrophe: what.map(|it| it.with_command(named(command))),
+                catastrophe: what.map(|it| it.with_command(command_name(command))),
                 ..Analysis::default()
             };
             let beside_code = self.is_beside_code(command);
@@ -62,7 +62,7 @@ fn explained(
     verdict: Option<Verdict>,
 ) -> ExplainedCommand {
     ExplainedCommand {
-        text: shortened(&named(command)),
+        text: shortened(&command_name(command)),
         via: command.via.clone(),
         words: command.words.iter().map(word).collect(),
         assignments: command

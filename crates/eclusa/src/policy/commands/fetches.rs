@@ -94,7 +94,7 @@ const LOOKUPS: [&str; 10] = [
 ];
 
 /// Options of `curl` that send nothing but a request for a page, and where the page goes.
-const CURL: Options = Options {
+const CURL: FetchOptions = FetchOptions {
     short: "sSfLIivkgNqJRoOmAwH#46",
     long: &[
         "silent",
@@ -122,7 +122,7 @@ const CURL: Options = Options {
     ],
 };
 /// The same of `wget`.
-const WGET: Options = Options {
+const WGET: FetchOptions = FetchOptions {
     short: "qncvNOPtTS",
     long: &[
         "quiet",
@@ -142,12 +142,12 @@ const WGET: Options = Options {
 };
 
 /// Options that are accepted.
-struct Options {
+struct FetchOptions {
     short: &'static str,
     long: &'static [&'static str],
 }
 
-impl Options {
+impl FetchOptions {
     fn cover(&self, word: &str) -> bool {
         match (word.strip_prefix("--"), word.strip_prefix('-')) {
             (Some(long), _) => {

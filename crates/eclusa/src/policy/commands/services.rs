@@ -67,7 +67,7 @@ const CLIENTS: [&str; 7] =
 
 /// True when a command loses nothing by being tried: read-only, with its subcommand right behind
 /// the program, or whatever it does stays inside.
-pub(super) fn only_looks(command: &Command) -> bool {
+pub(super) fn is_read_only(command: &Command) -> bool {
     let words: Option<Vec<_>> = command.words.iter().map(|it| it.text()).collect();
     let Some(words) = words.filter(|_| command.assignments.is_empty()) else { return false };
     let words: Vec<&str> = words.iter().map(|it| &**it).collect();

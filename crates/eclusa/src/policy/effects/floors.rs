@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{
     EffectKind, EffectKinds, Effects, GitFile, Rules, Way, classify::is_program, deletes, is_clean,
-    listed, makes_executable, sets_id, stands_in,
+    listed, makes_executable, replaces_trusted_dir, sets_id,
 };
 use crate::{Change, Decision, Reason, Source};
 
@@ -55,7 +55,7 @@ impl Rules {
         let installed = paths(&|it| self.way_out(it) == Some(Way::Toolchain));
         floor(Decision::Ask, fixed, "workspace", text, installed);
         let worktree = |it: &(usize, &Change)| effects.facts.path(it.0).worktree;
-        let standing = changes.iter().enumerate().filter(|it| stands_in(it.1));
+        let standing = changes.iter().enumerate().filter(|it| replaces_trusted_dir(it.1));
         let (trees, others): (Vec<_>, Vec<_>) = standing.partition(worktree);
         let only = |all: Vec<(usize, &'_ Change)>| -> Vec<&Path> {
             changes

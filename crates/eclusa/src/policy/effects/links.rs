@@ -45,7 +45,7 @@ impl Rules {
     /// How a change leads out of the workspace, if it makes a link that does.
     pub(super) fn way_out(&self, change: &Change) -> Option<Way> {
         let Some(Node::Link { target }) = &change.after else { return None };
-        let led = led(&change.path, target);
+        let led = resolve_link(&change.path, target);
         if matches!(self.root.place(&led), PathLocation::Inside(_)) {
             return None;
         }
@@ -64,7 +64,7 @@ impl Rules {
 }
 
 /// Where a link leads, in words alone.
-pub(super) fn led(link: &Path, target: &Path) -> String {
+pub(super) fn resolve_link(link: &Path, target: &Path) -> String {
     let target = target.to_string_lossy();
     match (target.is_empty() || target.starts_with('/'), link.parent()) {
         (true, _) | (_, None) => target.into_owned(),

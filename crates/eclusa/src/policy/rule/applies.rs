@@ -2,8 +2,6 @@
 
 use std::{borrow::Cow, path::Path};
 
-use serde_json::Value;
-
 #[cfg(feature = "shell")]
 use eclusa_shell::{Command, programs::CommandProfile};
 
@@ -11,6 +9,7 @@ use super::{Access, Rule};
 use crate::{
     PermissionClass, Touch,
     policy::{
+        call_view::Author,
         domains::Domains,
         matcher::{Holds, Matcher},
         names::Names,
@@ -24,11 +23,9 @@ use crate::policy::commands::Fit;
 
 /// What a rule looks at.
 pub(crate) struct Subject<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) aliases: &'a [String],
-    pub(crate) class: PermissionClass,
-    pub(crate) server: Option<&'a str>,
-    pub(crate) args: &'a Value,
+    /// Whose call it is.
+    pub(crate) author: Author<'a>,
+    /// What the rule is matched with: what the call said it would touch, or a part of that.
     pub(crate) touches: &'a [Touch],
     /// The paths among the touches that lie in the workspace, resolved.
     pub(crate) paths: &'a [(Access, Cow<'a, str>)],
@@ -79,13 +76,13 @@ impl Rule {
         (self.tightens() || self.has_conditions())
             && self.is_in_force(call.moment, call.root)
             && self.tools.as_ref().is_none_or(|it| self.knows(it, call))
-            && (self.classes.is_empty() || self.classes.contains(&call.class))
+            && (self.classes.is_empty() || self.classes.contains(&call.author.class))
             && self
                 .servers
                 .as_ref()
-                .is_none_or(|it| call.server.is_some_and(|server| it.matches(server)))
+                .is_none_or(|it| call.author.server.is_some_and(|server| it.matches(server)))
             && self.args.iter().all(|(at, matcher)| {
-                let value = at.find(call.args);
+                let value = at.find(call.author.args);
                 value.is_some_and(|it| matcher.test(it, call.root, self.tightens()) >= enough)
             })
             && self.command.as_ref().is_none_or(|it| runs(it, call) >= enough)
@@ -93,9 +90,9 @@ impl Rule {
 
     /// A tool of somebody else cannot slip under a rule that allows by calling itself alike.
     fn knows(&self, names: &Names, call: &Subject<'_>) -> bool {
-        let by_alias = self.tightens() || call.server.is_none();
-        names.matches(call.name)
-            || (by_alias && call.aliases.iter().any(|alias| names.matches(alias)))
+        let by_alias = self.tightens() || call.author.server.is_none();
+        names.matches(call.author.name)
+            || (by_alias && call.author.aliases.iter().any(|alias| names.matches(alias)))
     }
 
     /// Whether the paths and hosts of a call are those the rule is about.
@@ -138,7 +135,7 @@ fn talks(domains: &Domains, call: &Subject<'_>) -> Holds {
         Touch::Fetch(host) => Some(domains.fit(host)),
         Touch::Read(_) | Touch::Write(_) | Touch::Run(_) | Touch::Unknown => None,
     });
-    let silent = match call.class {
+    let silent = match call.author.class {
         PermissionClass::Web => Holds::Doubt,
         _ => Holds::No,
     };
@@ -152,7 +149,7 @@ fn runs(matcher: &Matcher, call: &Subject<'_>) -> Holds {
         Touch::Run(text) => Some(matcher.test_text(text, call.root, true)),
         Touch::Read(_) | Touch::Write(_) | Touch::Fetch(_) | Touch::Unknown => None,
     });
-    let silent = match call.class {
+    let silent = match call.author.class {
         PermissionClass::Shell => Holds::Doubt,
         _ => Holds::No,
     };

@@ -14,7 +14,7 @@ pub(super) struct SnapshotBuilder<'a> {
 }
 
 impl<'a> SnapshotBuilder<'a> {
-    pub(super) fn of(now: &'a [Arc<Registered>]) -> SnapshotBuilder<'a> {
+    pub(super) fn new(now: &'a [Arc<Registered>]) -> SnapshotBuilder<'a> {
         let owners = now.iter().flat_map(|tool| aliases(tool).map(|alias| (alias, tool.name())));
         SnapshotBuilder { tools: now.to_vec(), owners: owners.collect() }
     }

@@ -15,7 +15,7 @@ use crate::limits::{
     MAX_BROKEN_BYTES, MAX_DEPTH, MAX_FUNCTIONS, MAX_INLINE, MAX_PREFIXES, MAX_SCOPES,
     NODES_PER_BYTE, STACK, STEPS_AT_LEAST, STEPS_PER_BYTE,
 };
-use crate::outline::{Outline, ParsedCommand, ScopeContext, Span};
+use crate::syntax::outline::{Outline, ParsedCommand, ScopeContext, Span};
 
 mod compound;
 mod redirects;
@@ -79,7 +79,7 @@ fn read(source: &str) -> Outline {
     let result = parser.parse();
     let straight = ScopeContext { straight: true, ..ScopeContext::default() };
     let outline = Outline { contexts: vec![straight], ..Outline::default() };
-    let mut walk = Walk { source, outline, stack: Vec::new() };
+    let mut walk = ScriptWalk { source, outline, stack: Vec::new() };
     if result.status != ParseStatus::Clean {
         let at = result.diagnostics.first().map_or(0, |it| it.span.start.offset());
         let why = match (&result.diagnostics.first(), &result.terminal_error) {
@@ -111,13 +111,13 @@ enum Work<'a> {
     CommandBody(&'a HeredocBody),
 }
 
-struct Walk<'s, 'a> {
+struct ScriptWalk<'s, 'a> {
     source: &'s str,
     outline: Outline,
     stack: Vec<(Work<'a>, usize)>,
 }
 
-impl<'a> Walk<'_, 'a> {
+impl<'a> ScriptWalk<'_, 'a> {
     fn run(&mut self, body: &'a StmtSeq) {
         self.stack.push((Work::Seq(body), 0));
         let mut left = 1000 + self.source.len() * NODES_PER_BYTE;

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::Unknown;
-use crate::outline::{Outline, ParsedCommand, Scope, Shape, Span};
+use crate::syntax::outline::{Outline, ParsedCommand, Scope, Shape, Span};
 use crate::variables::{Influence, influence};
 
 /// Commands of the shell whose operands are names of variables that they set.

@@ -2,7 +2,8 @@
 //! that somebody might want to forge.
 
 /// The name that git gives to a file with this content.
-pub(super) fn blob_id(content: &[u8]) -> [u8; 20] {
+#[must_use]
+pub fn blob_id(content: &[u8]) -> [u8; 20] {
     let mut bytes = format!("blob {}\0", content.len()).into_bytes();
     bytes.extend_from_slice(content);
     sha1(&bytes)

@@ -2,11 +2,11 @@
 
 use tree_sitter::Node;
 
-use super::{Walk, span};
+use super::{TreeWalk, span};
 use crate::RedirectKind;
-use crate::outline::{CommandBody, ParsedCommand, ParsedRedirect, Span};
+use crate::syntax::outline::{CommandBody, ParsedCommand, ParsedRedirect, Span};
 
-impl<'t> Walk<'_, 't> {
+impl<'t> TreeWalk<'_, 't> {
     pub(super) fn redirect(&mut self, node: Node<'t>, seen: &mut ParsedCommand) {
         match node.kind() {
             "herestring_redirect" => {
@@ -113,7 +113,7 @@ impl<'t> Walk<'_, 't> {
                 for redirect in redirects {
                     // The grammar loses a lone `-` before a here-document.
                     let gap = Span { start: end, end: redirect.start_byte() };
-                    seen.words.extend(crate::reader::split(self.source, gap));
+                    seen.words.extend(crate::syntax::split(self.source, gap));
                     end = redirect.end_byte();
                     self.redirect(redirect, &mut seen);
                 }

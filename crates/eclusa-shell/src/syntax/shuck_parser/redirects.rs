@@ -2,11 +2,11 @@
 
 use shuck_ast::{Redirect, RedirectKind as Kind, RedirectTarget, Word};
 
-use super::{Walk, Work, offset};
+use super::{ScriptWalk, Work, offset};
 use crate::RedirectKind;
-use crate::outline::{CommandBody, ParsedCommand, ParsedRedirect, Span};
+use crate::syntax::outline::{CommandBody, ParsedCommand, ParsedRedirect, Span};
 
-impl<'a> Walk<'_, 'a> {
+impl<'a> ScriptWalk<'_, 'a> {
     /// Redirections that belong to no simple command are a command without words.
     pub(super) fn group(&mut self, redirects: &'a [Redirect], context: usize) {
         if redirects.is_empty() {
@@ -39,7 +39,7 @@ impl<'a> Walk<'_, 'a> {
                 let text = self.source.get(target.start..target.end).unwrap_or_default();
                 let kind = match redirect.kind {
                     Kind::Output | Kind::Clobber | Kind::OutputBoth => {
-                        crate::tree_sitter::kind(">", text)
+                        crate::syntax::tree_sitter::kind(">", text)
                     }
                     Kind::Append => RedirectKind::Append,
                     Kind::Input => RedirectKind::Read,
@@ -47,8 +47,8 @@ impl<'a> Walk<'_, 'a> {
                     Kind::HereDoc | Kind::HereDocStrip | Kind::HereString => RedirectKind::Text,
                     Kind::DupOutput if text == "-" => RedirectKind::Descriptor,
                     Kind::DupInput if text == "-" => RedirectKind::Descriptor,
-                    Kind::DupOutput => crate::tree_sitter::kind(">&", text),
-                    Kind::DupInput => crate::tree_sitter::kind("<&", text),
+                    Kind::DupOutput => crate::syntax::tree_sitter::kind(">&", text),
+                    Kind::DupInput => crate::syntax::tree_sitter::kind("<&", text),
                 };
                 Some(ParsedRedirect { kind, target, body: None })
             }

@@ -1,29 +1,46 @@
-//! From what the parsers saw to commands: words read, loops over known words followed.
+//! The second stage: from what the parsers saw to commands. Words are read as a shell reads them,
+//! loops over known words are followed, and so are changes of the directory.
 
-use super::{Outer, working_directory};
 use crate::limits::{MAX_COMMANDS, MAX_UNROLLED};
-use crate::outline::{Outline, ParsedCommand, Scope, Shape, Span};
-use crate::reader::{self, Reader};
-use crate::variable_origin::{VariableOrigins, assigned};
+use crate::syntax::outline::{Outline, ParsedCommand, Scope, Shape, Span};
+use crate::syntax::{Syntax, split};
 use crate::{Assignment, Command, Part, Redirect, Unknown, Word, influence};
 
+pub(crate) mod reader;
+pub(crate) mod variable_origin;
+mod working_directory;
+
+use reader::Reader;
+use variable_origin::{VariableOrigins, assigned};
+
 /// The commands of one script.
-pub(super) struct CommandList {
-    pub(super) list: Vec<Command>,
+pub(crate) struct CommandList {
+    pub(crate) list: Vec<Command>,
     /// Where each begins.
-    pub(super) starts: Vec<usize>,
-    pub(super) doubts: Vec<(&'static str, usize)>,
+    pub(crate) starts: Vec<usize>,
+    pub(crate) doubts: Vec<(&'static str, usize)>,
+}
+
+/// What is around a nested script or command.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Outer {
+    pub(crate) via: Vec<String>,
+    pub(crate) moved: Vec<Word>,
+    pub(crate) background: bool,
+    pub(crate) depth: usize,
 }
 
 /// Reads the words of every command that was seen.
-pub(super) fn read(
+pub(crate) fn read(
     source: &str,
-    outlines: [&Outline; 2],
-    names: &VariableOrigins,
+    syntax: &Syntax,
     seen: &[(&ParsedCommand, &Outline)],
     outer: &Outer,
 ) -> CommandList {
-    let mut reader = Reader::new(source, outlines, names);
+    let mut names = VariableOrigins::collect(source, syntax.outlines());
+    names.keep_local(source);
+    let names = &names;
+    let mut reader = Reader::new(source, syntax.outlines(), names);
     let mut list: Vec<Command> = Vec::new();
     let (mut starts, mut spans) = (Vec::new(), Vec::new());
     // Most scripts stay where they are.
@@ -128,7 +145,7 @@ fn test_word(reader: &mut Reader<'_>, span: Span) -> Word {
 
 impl Reader<'_> {
     fn parts_of_test(&self, span: Span) -> Vec<Span> {
-        reader::split(self.source(), span)
+        split(self.source(), span)
     }
 }
 
@@ -174,7 +191,7 @@ const RETURNING: [&str; 9] =
 
 /// From which command on nothing but plain moves is left, in a text that is run once from top to
 /// bottom: where they go does not matter.
-pub(super) fn last_use(script: &str, commands: &[Command]) -> usize {
+pub(crate) fn last_use(script: &str, commands: &[Command]) -> usize {
     let plain = |it: &Command| {
         let name = it.words.first().and_then(Word::text);
         let goes = it.words.get(1).is_some_and(|it| it.text().is_some());

@@ -13,13 +13,14 @@ use ignore::{
     gitignore::{Gitignore, GitignoreBuilder},
 };
 
-use super::read_small;
+use crate::directory::read_small;
 
 /// The largest file of patterns that is read.
 const MAX_PATTERNS: u64 = 1 << 20;
 
 /// The patterns of one repository, read as they are needed.
-pub(super) struct Ignored {
+#[derive(Debug)]
+pub struct Ignored {
     root: PathBuf,
     /// `info/exclude`, then the person's.
     others: Vec<Gitignore>,
@@ -30,7 +31,8 @@ pub(super) struct Ignored {
 
 impl Ignored {
     /// The patterns of the working tree `root`, whose repository is `git`.
-    pub(super) fn new(root: &Path, git: &Path, excludes: Option<&str>) -> Ignored {
+    #[must_use]
+    pub fn new(root: &Path, git: &Path, excludes: Option<&str>) -> Ignored {
         let exclude = read_small(&git.join("info/exclude"), MAX_PATTERNS);
         let exclude = exclude.map(|it| String::from_utf8_lossy(&it).into_owned());
         let others = [exclude.as_deref(), excludes];
@@ -45,7 +47,7 @@ impl Ignored {
 
     /// Whether git ignores this path of the working tree, were it not tracked: how many names of
     /// it, from the front, lead to what is ignored as a whole.
-    pub(super) fn ignored_at(&mut self, path: &Path, directory: bool) -> Option<usize> {
+    pub fn ignored_at(&mut self, path: &Path, directory: bool) -> Option<usize> {
         // What lies in an ignored directory is ignored, and no pattern takes that back.
         let above = path.parent().filter(|it| !it.as_os_str().is_empty());
         if let Some(at) = above.and_then(|it| self.directory_ignored_at(it)) {
@@ -89,11 +91,16 @@ impl Ignored {
     }
 }
 
-/// The patterns of one file. A line that cannot be read ignores nothing.
+/// The patterns of one file.
 fn patterns(directory: &Path, text: &str) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new(directory);
+    add_patterns(&mut builder, text);
+    builder.build().ok().filter(|it| !it.is_empty())
+}
+
+/// Adds the patterns of a text. A line that is no pattern ignores nothing, as in git.
+pub fn add_patterns(builder: &mut GitignoreBuilder, text: &str) {
     for line in text.trim_start_matches('\u{feff}').lines() {
         let _unreadable = builder.add_line(None, line);
     }
-    builder.build().ok().filter(|it| !it.is_empty())
 }

@@ -2,17 +2,16 @@
 
 use std::{
     collections::BTreeSet,
-    fs::{File, Metadata, OpenOptions},
-    io::{ErrorKind, Read},
+    fs::Metadata,
+    io::ErrorKind,
     ops::Range,
-    os::unix::{
-        ffi::OsStrExt,
-        fs::{MetadataExt, OpenOptionsExt},
-    },
+    os::unix::{ffi::OsStrExt, fs::MetadataExt},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::{SystemTime, UNIX_EPOCH},
 };
+
+use crate::directory::{git_directory, read_small};
 
 #[cfg(test)]
 mod tests;
@@ -42,7 +41,7 @@ pub struct GitIndex {
 }
 
 /// The largest index that is read.
-pub const MAX_INDEX: u64 = 256 << 20;
+const MAX_INDEX: u64 = 256 << 20;
 
 impl GitIndex {
     /// Reads an index of version 2, 3 or 4 with names of 20 bytes; `None` for anything else.
@@ -215,36 +214,6 @@ impl IndexStamp {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         i64::try_from(now).is_ok_and(|now| now.saturating_sub(self.changed.0) > SETTLED)
     }
-}
-
-/// The directory of the repository whose working tree begins here.
-#[must_use]
-pub fn git_directory(tree: &Path) -> Option<PathBuf> {
-    let git = tree.join(".git");
-    let kind = git.symlink_metadata().ok()?.file_type();
-    if kind.is_dir() {
-        return git.join("HEAD").symlink_metadata().is_ok().then_some(git);
-    }
-    let text = read_small(&git, 4096)?;
-    let text = String::from_utf8_lossy(&text);
-    let elsewhere = tree.join(text.strip_prefix("gitdir:")?.trim());
-    elsewhere.join("HEAD").is_file().then_some(elsewhere)
-}
-
-/// What is in a file, if it is one, is no link and is not too large.
-#[must_use]
-pub fn read_small(path: &Path, most: u64) -> Option<Vec<u8>> {
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let mut options = OpenOptions::new();
-    options.read(true).custom_flags(flags.bits().cast_signed());
-    let file: File = options.open(path).ok()?;
-    let known = file.metadata().ok()?;
-    if !known.is_file() || known.len() > most {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    file.take(most.saturating_add(1)).read_to_end(&mut bytes).ok()?;
-    (bytes.len() as u64 <= most).then_some(bytes)
 }
 
 /// What is left to read.

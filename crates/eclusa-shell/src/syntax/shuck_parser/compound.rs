@@ -2,10 +2,10 @@
 
 use shuck_ast::{Command, CompoundCommand, FunctionDef, Stmt, StmtSeq, StmtTerminator, Word};
 
-use super::{Walk, Work, offset};
-use crate::outline::{Function, ParsedCommand, Scope, Shape, Span};
+use super::{ScriptWalk, Work, offset};
+use crate::syntax::outline::{Function, ParsedCommand, Scope, Shape, Span};
 
-impl<'a> Walk<'_, 'a> {
+impl<'a> ScriptWalk<'_, 'a> {
     pub(super) fn compound(&mut self, command: &'a CompoundCommand, context: usize) {
         match command {
             CompoundCommand::Subshell(seq) => {

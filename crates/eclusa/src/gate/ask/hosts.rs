@@ -1,44 +1,32 @@
 //! The person's turn while a call runs: may it reach the hosts that it tried?
 
+use super::{
+    answerers::{AskOutcome, Inquiry},
+    runs,
+};
 use crate::{
-    Answer, Decision, Question, Reason, Run, Source, Stop, Validated, Verdict,
-    gate::{
-        GateSetup,
-        ask::{Heard, ask_approvers, emit_approval_event},
-        question::question_with,
-    },
+    CallUses, Decision, Question, Reason, Run, Source, Validated, Verdict,
+    gate::{GateSetup, question::question_with},
     policy::plainly,
 };
 
 /// Asks whether a call may run again with these hosts open. A yes is for this call and these hosts;
-/// whatever is not a person's yes is a no.
-pub(crate) async fn ask_about_hosts(
+/// whatever is not the yes of a person who is asked now is a no.
+pub(in crate::gate) async fn ask_about_hosts(
     setup: &GateSetup,
     run: &Run,
     call: &Validated,
     hosts: &[String],
-) -> Result<bool, Stop> {
+) -> bool {
     // Whoever does not wait for answers has nobody to ask while the call runs.
     if run.park {
-        return Ok(false);
+        return false;
     }
     let question = question(setup, run, call, hosts);
-    let answered = tokio::select! {
-        answered = ask_approvers(setup, run, call, &question, &|| None) => answered,
-        () = run.cancel.cancelled() => {
-            setup.approval_queue.iter().for_each(|it| it.withdraw(&question));
-            return Err(Stop::Cancelled { ran: true });
-        }
-    };
-    let (yes, by) = match answered {
-        Ok(Heard::Said(said)) => {
-            let yes = matches!(said.answer, Answer::Once | Answer::Session | Answer::Always);
-            (yes, said.by)
-        }
-        Ok(Heard::Unasked(_) | Heard::Remembered(_)) | Err(_) => (false, "nobody".to_owned()),
-    };
-    emit_approval_event(setup, call, yes, &by);
-    Ok(yes)
+    let inquiry = Inquiry { setup, run, call, question, covers: None, running: true };
+    let outcome = inquiry.answer(&mut CallUses::default()).await;
+    inquiry.conclude(&outcome, runs);
+    matches!(outcome, Ok(AskOutcome::Answered(said)) if runs(&said.answer))
 }
 
 fn question(setup: &GateSetup, run: &Run, call: &Validated, hosts: &[String]) -> Question {

@@ -1,6 +1,6 @@
 //! Forms of shell text that run commands no parser can show, or that shells read differently.
 
-use crate::outline::{Outline, ParsedCommand, ParsedRedirect, Span};
+use crate::syntax::outline::{Outline, ParsedCommand, ParsedRedirect, Span};
 use crate::variables::influence;
 
 /// A form that was found, and where.

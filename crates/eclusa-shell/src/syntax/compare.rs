@@ -2,7 +2,7 @@
 //! doubt.
 
 use crate::Doubt;
-use crate::outline::{Outline, ParsedCommand, Span};
+use crate::syntax::outline::{Outline, ParsedCommand, Span};
 
 /// The commands of a script, in the order of the text.
 pub(crate) struct Comparison<'o> {

@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use crate::limits::{MAX_BROKEN_BYTES, MAX_DEPTH, NODES_PER_BYTE, STEPS_AT_LEAST, STEPS_PER_BYTE};
-use crate::outline::{Function, Outline, ParsedCommand, ScopeContext, Shape, Span};
+use crate::syntax::outline::{Function, Outline, ParsedCommand, ScopeContext, Shape, Span};
 
 mod redirects;
 
@@ -28,7 +28,7 @@ pub(crate) fn outline(source: &str) -> Outline {
         return Outline::unread("the text has a mistake in it, or is too tangled to be read");
     };
     let outline = Outline { contexts: vec![ScopeContext::default()], ..Outline::default() };
-    let mut walk = Walk { source, outline, made: HashMap::new(), stack: Vec::new() };
+    let mut walk = TreeWalk { source, outline, made: HashMap::new(), stack: Vec::new() };
     walk.run(tree.root_node());
     walk.outline.settle();
     walk.outline
@@ -83,7 +83,7 @@ fn parse(source: &str) -> Option<Tree> {
     })
 }
 
-struct Walk<'s, 't> {
+struct TreeWalk<'s, 't> {
     source: &'s str,
     outline: Outline,
     /// Nodes that have become commands, because a redirection around them was met first.
@@ -102,7 +102,7 @@ struct NodeItem<'t> {
     owned: bool,
 }
 
-impl<'t> Walk<'_, 't> {
+impl<'t> TreeWalk<'_, 't> {
     fn run(&mut self, root: Node<'t>) {
         self.stack.push(NodeItem { node: root, context: 0, depth: 0, owned: false });
         let mut left = 1000 + self.source.len() * NODES_PER_BYTE;
@@ -241,7 +241,7 @@ impl<'t> Walk<'_, 't> {
                 seen.shape = Shape::Test;
                 seen.words.push(span(node));
             }
-            "test_command" => seen.words = crate::reader::split(self.source, span(node)),
+            "test_command" => seen.words = crate::syntax::split(self.source, span(node)),
             _ => self.collect(node, &mut seen),
         }
         self.strip_keywords(&mut seen);

@@ -1,6 +1,6 @@
 //! The words of `[ … ]` and `[[ … ]]`, which one of the parsers takes for expressions.
 
-use crate::outline::Span;
+use crate::syntax::outline::Span;
 
 /// The stretches between unquoted blanks.
 pub(crate) fn split(source: &str, span: Span) -> Vec<Span> {

@@ -4,16 +4,13 @@
 //! Where an expansion ends is not decided here: the two parsers say so. A place where an expansion
 //! begins for this reader and for neither of them is a doubt, so this is a third witness.
 
-use crate::outline::{CommandBody, Outline, Span};
-use crate::variable_origin::VariableOrigins;
+use crate::commands::variable_origin::VariableOrigins;
+use crate::syntax::outline::{CommandBody, Outline, Span};
 use crate::{Part, Unknown, Word};
 
 mod ansi;
 mod brace;
 mod parts;
-mod split;
-
-pub(crate) use split::split;
 
 /// A character or an expansion, with what is left of its quotes.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,10 +9,10 @@ use shuck_ast::{
     ParameterOp, Pattern, PatternPart, SourceText, Subscript, Word, WordPart, WordPartNode,
 };
 
-use super::{Walk, Work, offset};
-use crate::outline::Span;
+use super::{ScriptWalk, Work, offset};
+use crate::syntax::outline::Span;
 
-impl<'a> Walk<'_, 'a> {
+impl<'a> ScriptWalk<'_, 'a> {
     pub(super) fn part(&mut self, node: &'a WordPartNode, context: usize) {
         let span = offset(node.span);
         match &node.kind {

@@ -1,0 +1,21 @@
+//! What git keeps in its files, read without running git: index, refs, objects, configuration, and
+//! what is ignored.
+//!
+//! Repositories are strangers' files. Nothing here starts a program, follows a link to a file of
+//! git's, or reads more than a bound; what is not understood is `None`, never a guess.
+
+mod config;
+mod directory;
+mod ignored;
+mod index;
+mod objects;
+mod refs;
+mod sha1;
+
+pub use config::{ConfigName, read_config_list, read_plain_config};
+pub use directory::{common_directory, git_directories, git_directory, read_small};
+pub use ignored::{Ignored, add_patterns};
+pub use index::{GitIndex, IndexEntry, is_tracked, read_index};
+pub use objects::{NewCommit, loose_object_id};
+pub use refs::{packed_refs, split_git_path};
+pub use sha1::blob_id;

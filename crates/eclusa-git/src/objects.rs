@@ -1,0 +1,48 @@
+//! Objects that git keeps in a file each.
+
+use std::{io::Read, path::Path};
+
+use flate2::read::ZlibDecoder;
+
+/// How much of an object is read.
+const MAX_COMMIT: u64 = 64 << 10;
+
+/// A commit that is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewCommit {
+    /// Its name, in hexadecimal.
+    pub id: String,
+    /// Those it follows.
+    pub parents: Vec<String>,
+    /// The first line of its message.
+    pub subject: String,
+}
+
+impl NewCommit {
+    /// Reads a commit from the file of its object; `None` for other objects and for what is too long.
+    #[must_use]
+    pub fn parse(id: String, file: &[u8]) -> Option<NewCommit> {
+        if file.len() as u64 > MAX_COMMIT {
+            return None;
+        }
+        let mut text = Vec::new();
+        ZlibDecoder::new(file).take(MAX_COMMIT).read_to_end(&mut text).ok()?;
+        let text = String::from_utf8_lossy(&text);
+        let (_, commit) = text.strip_prefix("commit ")?.split_once('\0')?;
+        let (head, message) = commit.split_once("\n\n").unwrap_or((commit, ""));
+        let parents = head.lines().filter_map(|it| it.strip_prefix("parent "));
+        let subject = message.trim_start().lines().next().unwrap_or_default().trim_end();
+        let parents = parents.map(str::to_owned).collect();
+        Some(NewCommit { id, parents, subject: subject.to_owned() })
+    }
+}
+
+/// The name of the object whose file this is, by its path: `objects/ab/cdef…`.
+#[must_use]
+pub fn loose_object_id(path: &Path) -> Option<String> {
+    let (_, object) = path.to_str()?.rsplit_once("/objects/")?;
+    let (directory, name) = object.split_once('/')?;
+    let id = format!("{directory}{name}");
+    let hex = id.len() == 40 && id.bytes().all(|it| it.is_ascii_hexdigit());
+    (hex && directory.len() == 2).then_some(id)
+}
