@@ -51,10 +51,10 @@ pub(crate) fn rules() -> Result<Rules, Box<dyn std::error::Error>> {
     Ok(Rules::new(vec![named, slow], "/workspace".as_ref()))
 }
 
-pub(crate) fn setup(sink: Arc<dyn AuditSink>) -> Result<GateSetup, Box<dyn std::error::Error>> {
+pub(crate) fn setup(sink: Arc<dyn AuditSink>) -> Result<Box<dyn std::error::Error>> {
     let registry = Registry::new();
     registry.add(Nothing)?;
-    Ok(GateSetup::new(Arc::new(registry), rules()?, sink))
+    Ok(Gate::builder().registry(registry).policy(rules()?).log(sink))
 }
 
 /// Calls between two logs: long enough not to matter, short enough to stay in memory.

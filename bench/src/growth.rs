@@ -10,8 +10,8 @@ use std::{
 };
 
 use eclusa::{
-    Approver as _, AuditSink as _, Blocked, Decision, Gate, GateSetup, MemoryLog, PermissionClass,
-    Question, Reason, Registration, Registry, Scene, Source, Tool, ToolCall, Verdict,
+    Approver as _, AuditSink as _, Blocked, Decision, Gate, PermissionClass, Question, Reason,
+    Registration, Registry, Scene, Source, Tool, ToolCall, Verdict,
     approve::QuestionPage,
     audit::{Draft, Log},
     registry::{Shape, WhichTools},
@@ -109,7 +109,7 @@ fn tools(count: usize) -> Told {
     let searching = shortest(5, || registry.search("what tool 17 does", &Scene::default()).len());
     plain(&format!("{count} tools: search"), searching);
     let rules = eclusa::Rules::new(Vec::new(), Path::new("/workspace"));
-    let gate = Gate::new(GateSetup::new(registry, rules, Arc::new(MemoryLog::default())));
+    let gate = Gate::builder().registry(registry).policy(rules).build()?;
     let call = || ToolCall::new("c", "tool_7", json!({"path": "a"}));
     plain(&format!("{count} tools: verdict on a call"), median(|| gate.check(call()).is_ok()));
     Ok(())

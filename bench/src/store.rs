@@ -56,7 +56,7 @@ fn calls_per_second(
     durability: Durability,
 ) -> Result<f64, Box<dyn std::error::Error>> {
     let store = Store::open(path, Options { durability, ..Options::default() })?;
-    let gate = Gate::new(setup(Arc::new(store.clone()))?);
+    let gate = setup(Arc::new(store.clone()))?.build()?;
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build()?;
     let start = Instant::now();

@@ -23,7 +23,7 @@ use crate::{
 
 /// Tools that are not there for every command, and can be ruled about all the same: those of whoever
 /// undoes something, of a conversation with a model, and those of the demo.
-const ELSEWHERE: [&str; 6] = ["undo", "redo", "task", "echo", "note", "time"];
+const CONTEXTUAL_TOOLS: [&str; 6] = ["undo", "redo", "task", "echo", "note", "time"];
 
 /// The place, and what was configured for it.
 pub struct AppContext {
@@ -190,10 +190,10 @@ impl AppContext {
 
     /// A rule about a tool that is spelt otherwise would never apply (C19). The workspace's own
     /// file may know tools that this person does not have; that is only told.
-    pub fn names_are_known(&self, registry: &Registry) -> Result<(), Failure> {
+    pub fn check_tool_names(&self, registry: &Registry) -> Result<(), Failure> {
         let project = format!("{}:", self.paths.project().display());
         let unknown = self.config.unknown_tools(registry).into_iter();
-        for unknown in unknown.filter(|it| !is_elsewhere(&it.name)) {
+        for unknown in unknown.filter(|it| !is_contextual(&it.name)) {
             if !unknown.origin.starts_with(&project) {
                 return Err(Failure::usage(unknown).hint("`eclusa tools` lists the tools"));
             }
@@ -204,6 +204,6 @@ impl AppContext {
 }
 
 /// Tools that only some commands have, those of other agents among them.
-fn is_elsewhere(tool: &str) -> bool {
-    ELSEWHERE.contains(&tool) || tool.starts_with("agent_") || tool.starts_with("agent.")
+fn is_contextual(tool: &str) -> bool {
+    CONTEXTUAL_TOOLS.contains(&tool) || tool.starts_with("agent_") || tool.starts_with("agent.")
 }

@@ -27,7 +27,7 @@ struct QueueApprover {
 
 impl AppContext {
     /// The approval queue for a gate.
-    pub fn asked_queue(&self, store: &Store) -> Arc<dyn Approver> {
+    pub fn queue_approver(&self, store: &Store) -> Arc<dyn Approver> {
         let queue = self.approval_queue(store);
         let told = !self.config.notifications.is_empty();
         // Nobody is sent to a page that may not be there.

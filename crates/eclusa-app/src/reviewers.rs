@@ -20,7 +20,7 @@ mod model_thinker;
 pub mod preflight;
 pub mod service;
 
-pub use configured::{configured, set_preflight};
+pub use configured::{checkpoint, configured, reverse_thinker};
 
 /// A reviewer outside this process.
 pub struct ExternalReviewer {

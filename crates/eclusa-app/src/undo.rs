@@ -130,7 +130,7 @@ impl<'a> UndoSession<'a> {
         }
         let store = ctx.store()?;
         let durability = ctx.config.commit_durability;
-        let gate = ctx.gate_to_take_back(
+        let gate = ctx.undo_gate(
             &store,
             |registry, workspace| tool::add(registry, workspace, durability),
             Arc::new(tool::CommandLine),

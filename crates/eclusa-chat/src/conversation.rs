@@ -368,7 +368,7 @@ impl Conversation {
     }
 
     fn redacted(&self, text: &str) -> (String, usize) {
-        let (text, count) = self.gate.setup().redactor.text(text);
+        let (text, count) = self.gate.redactor().text(text);
         (text.into_owned(), count)
     }
 

@@ -9,10 +9,10 @@ use futures::FutureExt;
 use tracing::Instrument as _;
 
 use crate::{
-    AuditError, Event, Explanation, Incoming, Metrics, Mode, ModeRule, PermissionClass, Permit,
-    Policy, Receipt, Registered, Released, Reply, Run, SentRequest, SessionError, Stage, Stop,
-    ToolCall, Validated, Verdict, approve::memory::Memory, reply::millis, run::ResolvedMode,
-    stop::Decider,
+    AuditError, Clock, Event, Events, Explanation, Incoming, Metrics, Mode, ModeRule,
+    PermissionClass, Permit, Policy, Questions, Receipt, Redactor, Registered, Registry, Released,
+    Reply, Run, SentRequest, SessionError, Spool, Stage, Stop, ToolCall, Validated, Verdict,
+    Workspace, reply::millis, run::ResolvedMode, stop::Decider,
 };
 
 mod allowance;
@@ -36,31 +36,30 @@ mod staging;
 mod validate;
 
 use ledger::{Entry, Ledger};
+use setup::Setup;
 
 pub use builder::{BuildError, GateBuilder};
-pub use setup::{Cut, Delegate, GateSetup, Limits};
+pub use setup::{Cut, Delegate, Limits};
 
 /// The lock: a setup, and the run that calls pass it in. Cheap to clone.
 #[derive(Clone)]
 pub struct Gate {
-    setup: Arc<GateSetup>,
+    setup: Arc<Setup>,
     ledger: Arc<Ledger>,
     run: Run,
 }
 
 impl Gate {
-    /// Closes the setup around its parts.
-    pub fn new(mut setup: GateSetup) -> Gate {
-        setup.live.memory = Memory::new(setup.remember.clone());
+    fn new(setup: Setup, run: Run) -> Gate {
         let ledger = Ledger {
-            sink: setup.sink.clone(),
+            log: setup.log.clone(),
             clock: setup.clock.clone(),
             redactor: setup.redactor.clone(),
             args: setup.args_in_log,
             time: setup.limits.audit,
         };
         let gate = Gate { setup: Arc::new(setup), ledger: Arc::new(ledger), run: Run::default() };
-        gate.for_run(Run::default())
+        gate.for_run(run)
     }
 
     /// The same setup, for another run. Rules about modes say in which mode its calls pass: they are
@@ -77,20 +76,54 @@ impl Gate {
         Gate { run, ..self.clone() }
     }
 
-    /// The setup.
-    pub fn setup(&self) -> &GateSetup {
+    pub(crate) fn setup(&self) -> &Setup {
         &self.setup
+    }
+
+    /// The tools.
+    pub fn registry(&self) -> &Arc<Registry> {
+        &self.setup.registry
+    }
+
+    /// Where changes are applied.
+    pub fn workspace(&self) -> Option<&Workspace> {
+        self.setup.workspace.as_ref()
+    }
+
+    /// Where long outputs are kept whole.
+    pub fn spool(&self) -> Option<&Arc<dyn Spool>> {
+        self.setup.spool.as_ref()
+    }
+
+    /// The questions that wait in the approval queue.
+    pub fn questions(&self) -> Option<&Arc<dyn Questions>> {
+        self.setup.questions.as_ref()
+    }
+
+    /// What takes secrets out of all that leaves.
+    pub fn redactor(&self) -> &Arc<Redactor> {
+        &self.setup.redactor
+    }
+
+    /// The clock of the log.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.setup.clock
+    }
+
+    /// Where events go out.
+    pub fn events(&self) -> &Events {
+        &self.setup.events
     }
 
     /// The rules in force.
     pub fn policy(&self) -> Arc<Box<dyn Policy>> {
-        self.setup.live.policy.load_full()
+        self.setup.state.policy.load_full()
     }
 
     /// Puts other rules in force, for this gate and every clone of it. A call that a person is
     /// being asked about is judged again with them.
     pub fn set_policy(&self, policy: impl Policy + 'static) {
-        self.setup.live.policy.store(Arc::new(Box::new(policy)));
+        self.setup.state.policy.store(Arc::new(Box::new(policy)));
     }
 
     /// The run.
@@ -100,7 +133,7 @@ impl Gate {
 
     /// What this setup has done so far.
     pub fn metrics(&self) -> &Metrics {
-        &self.setup.live.metrics
+        &self.setup.state.metrics
     }
 
     /// Takes one call all the way through. Never fails: whatever happens is a [`Reply`].
@@ -143,7 +176,7 @@ impl Gate {
         let destructive = entry.stage() >= Stage::Running
             && entry.trail.tool.as_ref().is_some_and(|it| it.facts().destructive);
         let reply = entry.close(outcome).await;
-        self.setup.live.metrics.count(reply.code(), destructive, reply.time());
+        self.setup.state.metrics.count(reply.code(), destructive, reply.time());
         self.setup.events.send(|| Event::Ended {
             conversation: self.run.conversation.clone(),
             call: reply.id().to_owned(),
@@ -244,7 +277,7 @@ impl Gate {
         // The mode and what this machine can do have a say too.
         self.judged(call, |call, verdict| Explanation {
             verdict,
-            ..self.setup.live.policy.load().explain(&call.view())
+            ..self.setup.state.policy.load().explain(&call.view())
         })
     }
 

@@ -120,7 +120,7 @@ pub use errors::{DelegateError, HostRefused};
 pub use event::{Event, Events};
 pub use facts::{Facts, PermissionClass, Touch};
 pub use gate::{
-    BuildError, Cut, Delegate, Gate, GateBuilder, GateSetup, Limits, execute::Raw, permit::Permit,
+    BuildError, Cut, Delegate, Gate, GateBuilder, Limits, execute::Raw, permit::Permit,
     release::Released, review::Reviewed, settle::Settled,
 };
 pub use metrics::{Counts, Metrics};

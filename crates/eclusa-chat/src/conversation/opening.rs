@@ -73,7 +73,7 @@ type Events = mpsc::UnboundedReceiver<AgentEvent>;
 impl ConversationSetup {
     /// The head of a conversation that begins now.
     fn head(&self) -> ConversationHead {
-        let now = self.gate.setup().clock.unix_ms();
+        let now = self.gate.clock().unix_ms();
         ConversationHead {
             persona: self.persona.name.clone(),
             model: self.model.profile().name.clone(),
@@ -341,7 +341,7 @@ fn new_id() -> String {
 /// Tells whoever watches what the gate says of the calls of this conversation.
 fn watch(gate: &Gate, events: &mpsc::UnboundedSender<AgentEvent>) {
     let (own, events) = (gate.run().conversation.clone(), events.clone());
-    gate.setup().events.overhear(move |event| {
+    gate.events().overhear(move |event| {
         let (conversation, id, detail) = match event {
             Event::Queued { conversation, call, .. } => {
                 (conversation, call, "waits for another question".to_owned())

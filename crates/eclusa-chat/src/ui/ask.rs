@@ -103,8 +103,8 @@ pub async fn run(ctx: &AppContext, args: AskArgs, json: bool) -> Result<Exit, Fa
     });
     parts.secrets = secrets.into_iter().chain(chosen.secret).collect();
     let gate = ctx.gate(Surface::Ask, parts)?;
-    let own_session = transcript_spool::answer_references(&gate.setup().registry, &archive)?;
-    let behind = servers::wake_all(ctx, &gate.setup().registry).await?;
+    let own_session = transcript_spool::answer_references(gate.registry(), &archive)?;
+    let behind = servers::wake_all(ctx, gate.registry()).await?;
     let name = chosen.model.profile().name.clone();
     let setup = session_setup::conversation(
         ctx,

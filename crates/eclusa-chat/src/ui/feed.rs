@@ -86,7 +86,7 @@ pub async fn run(ctx: &AppContext, args: FeedArgs, json: bool) -> Result<Exit, F
         turn: args.turn,
         ..gate.run().clone()
     });
-    let registry = &gate.setup().registry;
+    let registry = gate.registry();
     let of_server = |it: &Incoming| matches!(it, Incoming::Call(call) if !registry.has(&call.tool));
     let behind = match calls.iter().any(of_server) {
         true => servers::wake_all(ctx, registry).await?,

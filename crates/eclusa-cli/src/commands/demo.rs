@@ -58,7 +58,7 @@ const READS: [&str; 3] = ["read", "grep", "glob"];
 
 pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
     let scratch = tempfile::tempdir()?;
-    let mut ctx = furnished(global, scratch.path())?;
+    let mut ctx = scratch_context(global, scratch.path())?;
     let missing = not_in_force(&mut ctx)?;
     let store = ctx.store()?;
     let terminal = Terminal::new(false, None);
@@ -67,7 +67,7 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
         ..GateParts::asking(&store, terminal)
     };
     let gate = ctx.gate(Surface::Run, parts)?;
-    gate.setup().registry.register(helper(&ctx)?).map_err(Failure::failed)?;
+    gate.registry().register(helper(&ctx)?).map_err(Failure::failed)?;
     cancel_on_signal(gate.run().cancel.clone());
     let workspace = ctx.workspace()?;
     let (screen, whole) = (Screen::stdout(), missing.is_none());
@@ -85,7 +85,7 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
     let dry = gate.for_run(Run { dry_run: true, ..gate.run().clone() });
     stage.talk(&ctx, &dry, DRY_RUN, "and what if?").await?;
     let durability = ctx.config.commit_durability;
-    let back = ctx.gate_to_take_back(
+    let back = ctx.undo_gate(
         &store,
         |registry, workspace| tool::add(registry, workspace, durability),
         Arc::new(tool::CommandLine),
@@ -130,7 +130,7 @@ fn helper(ctx: &AppContext) -> Result<eclusa::Registration, Failure> {
 }
 
 /// A workplace in the scratch directory, whatever the person has configured elsewhere.
-fn furnished(global: &Global, scratch: &Path) -> Result<AppContext, Failure> {
+fn scratch_context(global: &Global, scratch: &Path) -> Result<AppContext, Failure> {
     let workspace = scratch.join("workspace");
     std::fs::create_dir(&workspace)?;
     for (name, text) in FILES {

@@ -88,7 +88,7 @@ pub(super) fn gate(
     let people: Vec<Arc<dyn Approver>> = vec![Arc::new(Previewer(Arc::clone(&changes)))];
     let parts = GateParts::asking(store, Terminal::new(true, None));
     let gate = ctx.gate(Surface::Run, GateParts { people, preview: true, ..parts })?;
-    if let Some(tool) = gate.setup().registry.get(tool) {
+    if let Some(tool) = gate.registry().get(tool) {
         let runs_commands = tool.class() == PermissionClass::Shell;
         let staged = || {
             let sandboxes = ctx.sandboxes(&[])?;

@@ -54,7 +54,7 @@ pub(super) async fn run(ctx: &AppContext, args: ResumeArgs, json: bool) -> Resul
     let mut worst = Exit::Done;
     for queued in waiting {
         let question = queued.question;
-        let behind = servers::wake(ctx, &gate.setup().registry, &question.tool).await?;
+        let behind = servers::wake(ctx, gate.registry(), &question.tool).await?;
         let call = ToolCall {
             reason: question.reason,
             ..ToolCall::new(call_id(), question.tool, question.args).from(Origin::Person)

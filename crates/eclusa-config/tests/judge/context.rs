@@ -199,9 +199,9 @@ fn judging_looks_at_nothing_but_the_call() {
     let registry = Registry::new();
     registry.add(crate::world::Shell).unwrap();
     let log = Arc::new(MemoryLog::default());
-    let mut setup = GateSetup::new(Arc::new(registry), Alone(rules), log);
-    (setup.clock, setup.tally) = (Arc::new(Forbidden), Arc::new(Forbidden));
-    let gate = Gate::new(setup);
+    let setup = Gate::builder().registry(registry).policy(Alone(rules)).log(log);
+    let setup = setup.clock(Arc::new(Forbidden)).tally(Arc::new(Forbidden));
+    let gate = setup.build().unwrap();
     let judge =
         |text: &str| gate.check(ToolCall::new("c", "bash", json!({"command": text}))).unwrap().1;
     for text in ["git push", "cat src/a.rs ../x /etc/passwd", "curl https://a.example", "rm -rf /"]

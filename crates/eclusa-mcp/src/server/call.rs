@@ -183,7 +183,7 @@ impl Calls {
         let client = Client {
             tell,
             profile: Arc::new(profile),
-            redactor: gate.setup().redactor.clone(),
+            redactor: gate.redactor().clone(),
             side_results: side_results.clone(),
         };
         let counted = self.tracker.token();

@@ -94,7 +94,7 @@ impl Server {
                     let name = call.id.clone();
                     let id = self.shared.pending.keep_waiting(principal, call, id);
                     let id = id.map_err(|err| internal(&err.to_string()))?;
-                    if let Some(questions) = &gate.setup().questions
+                    if let Some(questions) = gate.questions()
                         && let Err(err) = questions.set_ticket(&name, &id).await
                     {
                         tracing::warn!("`wait` finds call {name} only until a restart: {err}");
@@ -128,9 +128,9 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> Result<Option<CallTarget>, ErrorData> {
         let own = request.tool == server_tools::WAIT
-            && !gate.setup().registry.has(server_tools::WAIT)
+            && !gate.registry().has(server_tools::WAIT)
             && request.state.is_none();
-        let Some(questions) = gate.setup().questions.as_ref().filter(|_| own) else {
+        let Some(questions) = gate.questions().filter(|_| own) else {
             return Ok(None);
         };
         let id = server_tools::wait_id(&request.args)?;
@@ -177,7 +177,7 @@ impl Server {
             });
         }
         // A server that is wrapped may have a tool of that name.
-        if request.tool == server_tools::WAIT && !gate.setup().registry.has(server_tools::WAIT) {
+        if request.tool == server_tools::WAIT && !gate.registry().has(server_tools::WAIT) {
             let id = server_tools::wait_id(&request.args)?;
             let call = self.shared.pending.take_waiting(&gate.run().principal, &id);
             let invalid = |problem| ErrorData::invalid_params(problem, None);

@@ -111,7 +111,7 @@ impl ServerState {
         })?;
         self.heard.get_or_init(|| {
             let calls = Arc::downgrade(&self.calls);
-            opened.gate.setup().events.overhear(move |event| {
+            opened.gate.events().overhear(move |event| {
                 if let Some(calls) = calls.upgrade() {
                     calls.hear(event);
                 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use eclusa::{
-    Answer, CallView, Decision, Facts, Gate, GateSetup, Job, OnNoApprover, Output, Policy, Reason,
+    Answer, CallView, Decision, Facts, Gate, Job, Limits, OnNoApprover, Output, Policy, Reason,
     Registry, Reply, Scene, Source, Tool, ToolCall, ToolError, Touch, Verdict,
     approve::QuestionState,
 };
@@ -67,13 +67,16 @@ impl World {
         let store = room.open();
         let registry = Registry::new();
         registry.add(Echo(ran.clone())).unwrap();
-        let mut setup = GateSetup::new(Arc::new(registry), All(decision), Arc::new(store.clone()));
-        setup.on_no_approver = OnNoApprover::Queue;
-        setup.spool = Some(Arc::new(store.clone()));
+        let mut setup = Gate::builder()
+            .registry(registry)
+            .policy(All(decision))
+            .log(Arc::new(store.clone()))
+            .on_no_approver(OnNoApprover::Queue)
+            .spool(Arc::new(store.clone()));
         let queue = ApprovalQueue::new(store).poll_every(Duration::from_millis(5));
-        setup.approval_queue = Some(Arc::new(queue));
-        setup.limits.output = 100;
-        World { room, gate: Gate::new(setup), ran }
+        setup = setup.approval_queue(Arc::new(queue));
+        setup = setup.limits(Limits { output: 100, ..Limits::default() });
+        World { room, gate: setup.build().unwrap(), ran }
     }
 
     async fn pass(&self, text: &str) -> Reply {
@@ -143,15 +146,14 @@ async fn a3_a_call_refused_at_the_desk_never_runs() {
 async fn a4_a_call_that_nobody_answers_never_runs() {
     let mut world = World::new(Decision::Ask);
     let store = world.room.open();
-    let mut setup = GateSetup::new(
-        world.gate.setup().registry.clone(),
-        All(Decision::Ask),
-        Arc::new(store.clone()),
-    );
-    setup.on_no_approver = OnNoApprover::Queue;
-    setup.approval_queue = Some(Arc::new(ApprovalQueue::new(store.clone())));
-    setup.limits.approval = Duration::from_millis(50);
-    world.gate = Gate::new(setup);
+    let setup = Gate::builder()
+        .registry(world.gate.registry().clone())
+        .policy(All(Decision::Ask))
+        .log(Arc::new(store.clone()))
+        .on_no_approver(OnNoApprover::Queue)
+        .approval_queue(Arc::new(ApprovalQueue::new(store.clone())))
+        .limits(Limits { approval: Duration::from_millis(50), ..Limits::default() });
+    world.gate = setup.build().unwrap();
     let reply = world.pass("hello").await;
     assert!(reply.refused());
     assert_eq!(world.ran.load(Ordering::SeqCst), 0);

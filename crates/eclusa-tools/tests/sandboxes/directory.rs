@@ -4,8 +4,8 @@
 use std::sync::{Arc, Mutex};
 
 use eclusa::{
-    Answer, Approver, Blocked, Decision, Files, Gate, GateSetup, MemoryLog, NotAsked, Question,
-    Registry, Reply, Rule, Rules, Run, ToolCall, Workspace,
+    Answer, Approver, Blocked, Decision, Files, Gate, MemoryLog, NotAsked, Question, Registry,
+    Reply, Rule, Rules, Run, ToolCall, Workspace,
 };
 use eclusa_tools::{Bash, SandboxSettings, Sandboxes};
 use futures::future::BoxFuture;
@@ -59,11 +59,11 @@ impl World {
         let touchy = Rule::new(Decision::Ask).path(["/sub/deep/**"]).unwrap().because("ask me");
         let rules = Rules::new(vec![closed, touchy], &root);
         let log = Arc::new(MemoryLog::default());
-        let mut setup = GateSetup::new(Arc::new(registry), rules, log.clone());
-        setup.workspace = Some(workspace);
+        let mut setup =
+            Gate::builder().registry(registry).policy(rules).log(log.clone()).workspace(workspace);
         let asked = Arc::<Mutex<Vec<Question>>>::default();
-        setup.approvers.push(Arc::new(Person { asked: asked.clone(), root, first }));
-        World { dir, gate: Gate::new(setup), log, asked }
+        setup = setup.approver(Person { asked: asked.clone(), root, first });
+        World { dir, gate: setup.build().unwrap(), log, asked }
     }
 
     fn pass_in(&self, gate: &Gate, args: Value) -> Reply {

@@ -238,8 +238,8 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    pub(crate) fn new(keeper: Option<Arc<dyn Remember>>) -> Memory {
-        Memory { keeper, ..Memory::default() }
+    pub(crate) fn new(keeper: Arc<dyn Remember>) -> Memory {
+        Memory { keeper: Some(keeper), ..Memory::default() }
     }
 
     /// Whether somebody said yes to this for always.

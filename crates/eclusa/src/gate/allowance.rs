@@ -7,7 +7,7 @@ use crate::{
     Decision, GivenVote, Proof, Reason, ReasonId, Rules, Run, Source, Validated, Verdict, Vote,
     approve::{Allowance, AllowanceError, LiveAllowance},
     audit::{body::Approval, trail::Trail},
-    gate::{GateSetup, ask::emit_approval_event},
+    gate::{Setup, ask::emit_approval_event},
 };
 
 /// Whose allowance lets a call pass that these reasons ask about, if any does. `covers` says whether a
@@ -15,7 +15,7 @@ use crate::{
 ///
 /// What errs has not allowed anything: then a person is asked.
 pub(super) async fn take(
-    setup: &GateSetup,
+    setup: &Setup,
     run: &Run,
     verdict: &Verdict,
     trail: &mut Trail,
@@ -54,7 +54,7 @@ pub(super) async fn take(
 
 /// Whether people agreed to these changes beforehand. That is on record like an answer.
 pub(super) async fn lifted_beforehand(
-    setup: &GateSetup,
+    setup: &Setup,
     run: &Run,
     call: &Validated,
     verdict: &Verdict,
@@ -97,7 +97,7 @@ fn can_lift(reason: &Reason, tainted: bool) -> bool {
 
 /// Who agreed, where that is enough for everything that the rules require of an answer.
 fn agreed(
-    setup: &GateSetup,
+    setup: &Setup,
     run: &Run,
     queue: &str,
     allowance: &Allowance,
@@ -111,7 +111,7 @@ fn agreed(
 }
 
 /// The agreement of one person. One whose signature does not hold is none at all.
-fn vote(setup: &GateSetup, queue: &str, allowance: &Allowance, given: &GivenVote) -> Option<Vote> {
+fn vote(setup: &Setup, queue: &str, allowance: &Allowance, given: &GivenVote) -> Option<Vote> {
     let people = setup.people.as_ref();
     let proof = match &given.signed {
         None => Proof::Word,

@@ -10,7 +10,7 @@ use crate::{
     Answer, Decision, Event, Grant, NotAsked, OnNoApprover, Policy as _, Preview, Question, Reason,
     ReasonId, Rules, Run, Said, Source, Stop, Validated, Verdict,
     audit::{body::Approval, trail::Trail},
-    gate::{GateSetup, allowance, conversations, judge::judge, picked, question::question},
+    gate::{Setup, allowance, conversations, judge::judge, picked, question::question},
     stop::Decider,
 };
 
@@ -40,7 +40,7 @@ pub(super) enum Heard {
 ///
 /// Waiting is nobody's run time.
 pub(crate) async fn ask(
-    setup: &GateSetup,
+    setup: &Setup,
     run: &Run,
     call: &Validated,
     trail: &mut Trail,
@@ -99,7 +99,7 @@ fn parked(stop: &Stop) -> Option<u64> {
 ///
 /// The paths that are to be applied, where the person picked some; `None`: all of them.
 pub(crate) async fn ask_about_changes(
-    setup: &GateSetup,
+    setup: &Setup,
     run: &Run,
     call: &Validated,
     verdict: Verdict,
@@ -127,7 +127,7 @@ pub(crate) async fn ask_about_changes(
     let time = required::time(setup, &verdict);
     let question = Question {
         can_always: whole
-            && setup.live.memory.can_always()
+            && setup.state.memory.can_always()
             && grant.as_ref().is_some_and(Grant::can_last),
         verdict,
         preview: Some(preview),
@@ -163,8 +163,8 @@ pub(crate) async fn ask_about_changes(
 }
 
 /// One question at a time, for an approver who cannot take several.
-async fn turn<'a>(setup: &'a GateSetup, run: &Run, call: &Validated) -> MutexGuard<'a, ()> {
-    if let Ok(turn) = setup.live.asking.try_lock() {
+async fn turn<'a>(setup: &'a Setup, run: &Run, call: &Validated) -> MutexGuard<'a, ()> {
+    if let Ok(turn) = setup.state.asking.try_lock() {
         return turn;
     }
     // Whoever waits for the call can be told that it stands still.
@@ -174,13 +174,13 @@ async fn turn<'a>(setup: &'a GateSetup, run: &Run, call: &Validated) -> MutexGua
         call: id.to_owned(),
         tool: tool.to_owned(),
     });
-    setup.live.asking.lock().await
+    setup.state.asking.lock().await
 }
 
 /// Puts the question to whoever can be reached. Where nobody can, the configuration may say that
 /// the answer is yes, with a warning.
 async fn ask_someone(
-    setup: &GateSetup,
+    setup: &Setup,
     run: &Run,
     call: &Validated,
     question: &Question,
@@ -219,7 +219,7 @@ async fn ask_someone(
 
 /// What the person's answer means.
 fn apply_answer(
-    setup: &GateSetup,
+    setup: &Setup,
     run: &Run,
     call: &Validated,
     grant: Option<Grant>,
@@ -246,7 +246,7 @@ fn apply_answer(
 
 /// Keeps what an answer says beyond this call; a no is a stop.
 fn remember_answer(
-    setup: &GateSetup,
+    setup: &Setup,
     run: &Run,
     answer: Answer,
     grant: Option<Grant>,
@@ -266,7 +266,7 @@ fn remember_answer(
             }
         }
         (Answer::Always, Some(grant)) => {
-            if let Err(why) = setup.live.memory.always(grant) {
+            if let Err(why) = setup.state.memory.always(grant) {
                 trail
                     .warnings
                     .push(format!("approved this once, but `always` could not be kept: {why}"));
@@ -282,7 +282,7 @@ fn remember_answer(
 
 /// While a person thought, the rules or the tool may have changed: then the yes is to something
 /// else.
-fn still_bound(setup: &GateSetup, run: &Run, call: &Validated) -> Result<(), Stop> {
+fn still_bound(setup: &Setup, run: &Run, call: &Validated) -> Result<(), Stop> {
     let now = setup.registry.get(call.name());
     if now.is_none_or(|tool| tool.revision() != call.revision()) {
         return Err(Stop::denied(Decider::Policy, "the tool changed while a person was asked"));
@@ -296,7 +296,7 @@ fn still_bound(setup: &GateSetup, run: &Run, call: &Validated) -> Result<(), Sto
 
 /// What a yes would cover beyond this call. While there is text from outside in the conversation,
 /// each call that could do harm with it is looked at on its own.
-fn grant_for(setup: &GateSetup, call: &Validated, verdict: Option<&Verdict>) -> Option<Grant> {
+fn grant_for(setup: &Setup, call: &Validated, verdict: Option<&Verdict>) -> Option<Grant> {
     let tainted = |it: &Reason| it.decision == Decision::Ask && it.origin == ReasonId::Taint;
     let workspace = setup.workspace.as_ref().map(|it| it.root());
     let required = |it: &Verdict| it.requirements().next().is_some();
@@ -306,7 +306,7 @@ fn grant_for(setup: &GateSetup, call: &Validated, verdict: Option<&Verdict>) -> 
 
 /// Puts the question to each approver in turn, until one can reach somebody.
 pub(super) async fn ask_approvers(
-    setup: &GateSetup,
+    setup: &Setup,
     run: &Run,
     call: &Validated,
     question: &Question,
@@ -379,12 +379,7 @@ fn note(
 }
 
 /// Tells whoever is listening how the question ended.
-pub(super) fn emit_approval_event(
-    setup: &GateSetup,
-    call: &Validated,
-    approved: bool,
-    source: &str,
-) {
+pub(super) fn emit_approval_event(setup: &Setup, call: &Validated, approved: bool, source: &str) {
     setup.events.send(|| Event::ToolApproval {
         conversation: call.context().conversation.clone().unwrap_or_default(),
         call: call.id().to_owned(),

@@ -3,7 +3,7 @@
 use crate::{
     Answer, Decision, Question, Reason, Run, Source, Stop, Validated, Verdict,
     gate::{
-        GateSetup,
+        Setup,
         ask::{Heard, ask_approvers, emit_approval_event},
         question::question_with,
     },
@@ -13,7 +13,7 @@ use crate::{
 /// Asks whether a call may run again with these hosts open. A yes is for this call and these hosts;
 /// whatever is not a person's yes is a no.
 pub(crate) async fn ask_about_hosts(
-    setup: &GateSetup,
+    setup: &Setup,
     run: &Run,
     call: &Validated,
     hosts: &[String],
@@ -41,7 +41,7 @@ pub(crate) async fn ask_about_hosts(
     Ok(yes)
 }
 
-fn question(setup: &GateSetup, run: &Run, call: &Validated, hosts: &[String]) -> Question {
+fn question(setup: &Setup, run: &Run, call: &Validated, hosts: &[String]) -> Question {
     let named: Vec<String> = hosts.iter().map(|it| format!("`{}`", plainly(it))).collect();
     let text = format!(
         "it tried to reach {}; a yes runs it again with exactly that open",

@@ -22,7 +22,7 @@ use crate::{
 
 /// The log, as the gate uses it.
 pub(crate) struct Ledger {
-    pub(crate) sink: Arc<dyn AuditSink>,
+    pub(crate) log: Arc<dyn AuditSink>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) redactor: Arc<Redactor>,
     pub(crate) args: ArgsInLog,
@@ -72,7 +72,7 @@ impl Ledger {
         if let Err(err) = draft.fits() {
             return Appending::Done(Err(err));
         }
-        let appended = catch_unwind(AssertUnwindSafe(|| self.sink.append(draft)));
+        let appended = catch_unwind(AssertUnwindSafe(|| self.log.append(draft)));
         appended.unwrap_or_else(|_panic| Appending::Done(Err(AuditError::new("it crashed"))))
     }
 

@@ -85,7 +85,7 @@ async fn each_reply_is_told_when_it_is_there() {
 #[tokio::test]
 async fn events_name_their_conversation() {
     let world = world().close();
-    let mut events = world.gate.setup().events.listen();
+    let mut events = world.gate.events().listen();
     world
         .gate
         .for_run(Run { conversation: "k3".into(), ..Run::default() })

@@ -70,13 +70,15 @@ fn process(sessions: Arc<dyn SessionState>, answers: &[Answer]) -> Process {
     let budget = Budget { files: Some(2), ..Budget::default() };
     let effects = EffectLimits { budget, ..EffectLimits::default() };
     let rules = Rules::new(rules, &root).with_effects(effects);
-    let mut setup = GateSetup::new(Arc::new(registry), rules, Arc::new(MemoryLog::default()));
-    setup.workspace = Some(Workspace::open(&root, dir.path().join("state")).unwrap().0);
+    let mut setup = Gate::builder()
+        .registry(registry)
+        .policy(rules)
+        .workspace(Workspace::open(&root, dir.path().join("state")).unwrap().0);
     let person = Arc::new(Person::default());
     person.answers.lock().unwrap().extend(answers.iter().cloned().map(Ok));
-    setup.approvers.push(person.clone());
-    setup.sessions = sessions;
-    Process { gate: Gate::new(setup), person, _dir: dir }
+    setup = setup.approvers(vec![person.clone()]);
+    setup = setup.sessions(sessions);
+    Process { gate: setup.build().unwrap(), person, _dir: dir }
 }
 
 impl Process {
@@ -98,7 +100,8 @@ fn modes(conversation: &str, mode: Mode) -> ModeRule {
 #[tokio::test]
 async fn rules_about_modes_hold_for_every_run_and_for_no_other() {
     let mut world = world();
-    world.setup.modes = vec![modes("careful", Mode::ConfirmAll), modes("loose", Mode::Yolo)];
+    world.setup =
+        world.setup.modes(vec![modes("careful", Mode::ConfirmAll), modes("loose", Mode::Yolo)]);
     let gate = world.close().gate;
     let named = |gate: &Gate, name: &str| {
         gate.for_run(Run { conversation: name.into(), ..gate.run().clone() })
@@ -128,8 +131,8 @@ async fn what_a_call_used_when_it_was_judged_is_not_counted_again_when_it_runs()
     let validity = Validity { times: Some(1), ..Validity::default() };
     let rule = Rule::new(Decision::Allow).domain(["docs.example"]).unwrap().id("once");
     let rules = Rules::new(vec![rule.bounded(validity).unwrap()], Path::new("/w"));
-    let setup = GateSetup::new(Arc::new(registry), rules, Arc::new(MemoryLog::default()));
-    let gate = Gate::new(setup);
+    let setup = Gate::builder().registry(registry).policy(rules);
+    let gate = setup.build().unwrap();
     let call = || ToolCall::new("c", "fetch", json!({"what": "docs.example"}));
     let judged = gate.pass(call()).await;
     assert_eq!((judged.code(), &judged.uses().rules[..]), ("ok", &["once".to_owned()][..]));

@@ -84,8 +84,8 @@ impl OpenChat {
         }
         parts.secrets = secrets.into_iter().chain(chosen.secret).collect();
         let gate = ctx.gate(Surface::Chat, parts)?;
-        let own_session = transcript_spool::answer_references(&gate.setup().registry, &archive)?;
-        let behind = servers::wake_all(&ctx, &gate.setup().registry).await?;
+        let own_session = transcript_spool::answer_references(gate.registry(), &archive)?;
+        let behind = servers::wake_all(&ctx, gate.registry()).await?;
         let (own_mode, name) = (persona.mode, persona.name.clone());
         let model_name = chosen.model.profile().name.clone();
         let window = chosen.model.profile().window;

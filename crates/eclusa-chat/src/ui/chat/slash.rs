@@ -84,7 +84,7 @@ pub(super) async fn run(with: CommandContext<'_>, line: &str) -> Result<AfterCom
         "/help" | "/?" => help()?,
         "/model" | "/persona" | "/mode" => return with.switch(command, rest).await,
         "/tools" => {
-            let tools = chat.gate.setup().registry.visible();
+            let tools = chat.gate.registry().visible();
             let names: Vec<&str> = tools.iter().map(|it| it.name()).collect();
             say(&names.join(" "))?;
         }

@@ -3,9 +3,7 @@
 
 use std::sync::Arc;
 
-use eclusa::{
-    Decision, Gate, GateSetup, MemoryLog, Mode, Registry, Reply, Rule, Rules, Run, ToolCall,
-};
+use eclusa::{Decision, Gate, Mode, Registry, Reply, Rule, Rules, Run, ToolCall};
 use serde_json::{Value, json};
 
 use super::corpus::{Replay, strings, world};
@@ -32,7 +30,7 @@ fn gate(case: &Value, rules: Vec<Rule>) -> (Gate, Replay) {
     let registry = Registry::new();
     registry.add(tool).unwrap();
     let rules = Rules::new(rules, "/workspace".as_ref());
-    (Gate::new(GateSetup::new(Arc::new(registry), rules, Arc::new(MemoryLog::default()))), replay)
+    (Gate::builder().registry(registry).policy(rules).build().unwrap(), replay)
 }
 
 async fn fetch(gate: &Gate, url: &str) -> Reply {
