@@ -12,7 +12,7 @@ use std::{
 use eclusa::{
     Blocked, Decision, Durability, Files, Gate, Limits, Registry, Rule, Rules, ToolCall, Workspace,
 };
-use eclusa_store::{Options, Store};
+use eclusa_store::{Options, SqliteStore};
 use eclusa_tools::{FileToolContext, Read, register_file_tools};
 use serde_json::{Value, json};
 
@@ -58,7 +58,7 @@ impl Room {
         let rule = Rule::new(Decision::Allow).path(["**"])?;
         // As `eclusa mcp` has it.
         let options = Options { durability: safe.log, one_client: true, ..Options::default() };
-        let store = Store::open(&place.join("log.db"), options)?;
+        let store = SqliteStore::open(&place.join("log.db"), options)?;
         let setup = Gate::builder()
             .registry(registry)
             .policy(Rules::new(vec![rule], &root))

@@ -4,7 +4,6 @@
 use std::{
     hint::black_box,
     path::Path,
-    sync::Arc,
     time::{Duration, Instant},
 };
 

@@ -9,7 +9,6 @@ use std::{
     io::Write as _,
     path::Path,
     process::{Command, Stdio},
-    sync::Arc,
     time::Duration,
 };
 

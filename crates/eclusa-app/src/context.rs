@@ -6,7 +6,6 @@ use eclusa::{
     AuditSink, Files, Mode, Redactor, Registry, Run, Scene, Spool, Workspace, spool::MemorySpool,
 };
 use eclusa_config::{Config, Layer};
-use eclusa_store::{Options, Store, StoreError};
 use eclusa_tools::Sandboxes;
 
 use crate::{
@@ -90,33 +89,6 @@ impl AppContext {
     /// Where this takes place, for descriptions.
     pub fn scene(&self) -> Scene {
         registry::scene(&self.paths)
-    }
-
-    /// Opens the log, and makes it if it is not there.
-    pub fn store(&self) -> Result<Store, Failure> {
-        self.store_for(Options::default())
-    }
-
-    /// The same for a process that serves one client.
-    pub fn store_for_one_client(&self) -> Result<Store, Failure> {
-        self.store_for(Options { one_client: true, ..Options::default() })
-    }
-
-    /// The same for one call of many, each of which has a process of its own.
-    pub fn store_for_one_call(&self) -> Result<Store, Failure> {
-        self.store_for(Options { one_call: true, one_client: true, ..Options::default() })
-    }
-
-    fn store_for(&self, options: Options) -> Result<Store, Failure> {
-        let workspace = Some(self.paths.workspace.to_string_lossy().into_owned());
-        let options = Options { durability: self.config.durability, workspace, ..options };
-        Store::open(&self.paths.store, options).map_err(|err| match err {
-            StoreError::Missing(path) => {
-                Failure::failed(format!("no log can be made at `{}`", path.display()))
-                    .hint("`--state DIR` names another directory for logs and undo history")
-            }
-            err => Failure::failed(err),
-        })
     }
 
     /// The workspace, where changes become real and are undone. Nothing is made by naming it.

@@ -6,10 +6,9 @@ use std::{sync::Arc, time::Duration};
 use eclusa::{
     Approver, AuditSink, Delegate, Files, Gate, MemoryLog, Registration, Registry, Reviewer, Run,
     Spool, Tool, Workspace, approve::Remember, preflight::Checkpoint, redact::SecretRule,
-    registry::RegistryError, spool::MemorySpool,
+    registry::RegistryError, spool::MemorySpool, store::Store,
 };
 use eclusa_approvals::People;
-use eclusa_store::Store;
 use eclusa_tools::Sandboxes;
 
 use eclusa_term::terminal::Everywhere;
@@ -36,7 +35,7 @@ pub const NO_LIMIT: Duration = Duration::from_secs(365 * 86_400);
 pub struct GateParts {
     /// Where calls are recorded, and everything else is kept. `None`: nowhere, for whoever judges
     /// and runs nothing.
-    pub store: Option<Store>,
+    pub store: Option<Arc<dyn Store>>,
     /// The tools. `None`: those of the program.
     pub registry: Option<Arc<Registry>>,
     /// Who is asked, in order, before the approval queue.
@@ -64,12 +63,12 @@ pub type BeforeQueue = Box<dyn FnOnce(Arc<dyn Approver>) -> Arc<dyn Approver>>;
 
 impl GateParts {
     /// What is recorded in this store, and nobody who is asked.
-    pub fn new(store: &Store) -> GateParts {
+    pub fn new(store: &Arc<dyn Store>) -> GateParts {
         GateParts { store: Some(store.clone()), ..GateParts::default() }
     }
 
     /// The same with whoever sits at the terminal, who can answer for always too.
-    pub fn asking(store: &Store, terminal: Terminal) -> GateParts {
+    pub fn asking(store: &Arc<dyn Store>, terminal: Terminal) -> GateParts {
         let always = Some(terminal.everywhere());
         let terminal = Arc::new(terminal);
         let people: Vec<Arc<dyn Approver>> = vec![terminal.clone()];
@@ -84,7 +83,7 @@ impl AppContext {
     pub fn gate(&self, surface: Surface, parts: GateParts) -> Result<Gate, Failure> {
         let holds = |setting: Setting| surface.lacks(setting).is_none();
         let log: Arc<dyn AuditSink> = match &parts.store {
-            Some(store) => Arc::new(store.clone()),
+            Some(store) => store.clone(),
             None => Arc::new(MemoryLog::default()),
         };
         let registry = match parts.registry {
@@ -143,22 +142,22 @@ impl AppContext {
             builder = builder.delegate(delegate);
         }
         if let Some(store) = &parts.store {
-            undo_retention::recover(&workspace, store)?;
+            undo_retention::recover(&workspace, &**store)?;
             builder = builder
-                .spool(Arc::new(store.clone()))
+                .spool(store.clone())
                 .sessions(Arc::new(KeptSessions::new(store.clone())))
                 .people(Arc::new(People::new(self.paths.people())));
             if holds(Setting::Allowances) && !parts.preview {
-                let allowances = StoredAllowances::new(self.approval_queue(store));
+                let allowances = StoredAllowances::new(self.approval_queue(&**store));
                 builder = builder.allowances(Arc::new(allowances));
             }
             if holds(Setting::Queue) && !parts.preview {
-                let queue = self.queue_approver(store);
+                let queue = self.queue_approver(&**store);
                 let queue = match parts.before_queue {
                     Some(before) => before(queue),
                     None => queue,
                 };
-                let questions = Arc::new(self.approval_queue(store));
+                let questions = self.approval_queue(&**store);
                 builder = builder.approval_queue(queue).questions(questions);
             }
         }
@@ -169,13 +168,13 @@ impl AppContext {
     }
 
     /// The tools of the program, and what died in their sandboxes swept up.
-    fn registry_of(&self, store: Option<&Store>) -> Result<Arc<Registry>, Failure> {
+    fn registry_of(&self, store: Option<&Arc<dyn Store>>) -> Result<Arc<Registry>, Failure> {
         let sandboxes = self.sandboxes(&[])?;
         let Some(store) = store else {
             return self.registry_with(Arc::new(MemorySpool::default()), sandboxes);
         };
         shell::sweep(&sandboxes);
-        let spool: Arc<dyn Spool> = Arc::new(store.clone());
+        let spool: Arc<dyn Spool> = store.clone();
         self.registry_with(spool, sandboxes)
     }
 
@@ -194,12 +193,12 @@ impl AppContext {
     /// said yes by typing the command.
     pub fn undo_gate(
         &self,
-        store: &Store,
+        store: &Arc<dyn Store>,
         tools: impl FnOnce(&Registry, &Workspace) -> Result<(), RegistryError>,
         person: Arc<dyn Approver>,
     ) -> Result<Gate, Failure> {
         let registry = self.registry()?;
-        let workspace = self.workspace_to_change(Arc::new(store.clone()))?;
+        let workspace = self.workspace_to_change(store.clone())?;
         tools(&registry, &workspace).map_err(Failure::usage)?;
         let (registry, people) = (Some(registry), vec![person]);
         let parts = GateParts { registry, people, ..GateParts::new(store) };
@@ -215,7 +214,7 @@ impl AppContext {
         parts: GateParts,
     ) -> Result<Gate, Failure> {
         let spool: Arc<dyn Spool> = match &parts.store {
-            Some(store) => Arc::new(store.clone()),
+            Some(store) => store.clone(),
             None => Arc::new(MemorySpool::default()),
         };
         let registry = self.registry_with(spool, sandboxes.clone())?;

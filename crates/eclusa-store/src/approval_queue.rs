@@ -23,17 +23,13 @@ use std::{sync::Arc, time::Duration};
 
 use eclusa::{
     Answer, Approver, NotAsked, Question,
-    approve::{
-        Allowance, GivenAnswer, GivenVote, NotificationTarget, QuestionPage, QuestionState,
-        QueueError, QueuedQuestion, Said, YES_VALID,
-    },
+    approve::{GivenAnswer, NotificationTarget, QuestionState, QueueError, Said, YES_VALID},
 };
 use futures::future::BoxFuture;
 use tokio::sync::oneshot;
 
 use crate::{
-    Store, StoreError,
-    error::InStore as _,
+    SqliteStore, StoreError,
     writer::{self, Transaction},
 };
 use park::Parking;
@@ -44,136 +40,31 @@ const HOLD: u64 = 60_000;
 
 /// Where questions wait for people.
 #[derive(Debug, Clone)]
-pub struct ApprovalQueue {
-    store: Store,
+pub struct SqliteQueue {
+    store: SqliteStore,
     poll: Duration,
     watcher: Arc<Watcher>,
     /// Who is told of new questions.
     targets: Arc<[NotificationTarget]>,
 }
 
-impl From<StoreError> for QueueError {
-    fn from(err: StoreError) -> QueueError {
-        QueueError::Store(err.to_string())
-    }
-}
-
-impl ApprovalQueue {
+impl SqliteQueue {
     /// The approval queue of this store. Its clock decides what has expired.
-    pub fn new(store: Store) -> ApprovalQueue {
+    pub fn new(store: SqliteStore) -> SqliteQueue {
         let (poll, targets) = (Duration::from_millis(100), Vec::new().into());
-        ApprovalQueue { store, poll, watcher: Arc::default(), targets }
+        SqliteQueue { store, poll, watcher: Arc::default(), targets }
     }
 
     /// Notifications of new questions are kept for these, until somebody sends them.
     #[must_use]
-    pub fn notifying(self, targets: Vec<NotificationTarget>) -> ApprovalQueue {
-        ApprovalQueue { targets: targets.into(), ..self }
+    pub fn notifying(self, targets: Vec<NotificationTarget>) -> SqliteQueue {
+        SqliteQueue { targets: targets.into(), ..self }
     }
 
     /// How often answers from other processes are looked for while somebody waits.
     #[must_use]
-    pub fn poll_every(self, poll: Duration) -> ApprovalQueue {
-        ApprovalQueue { poll, ..self }
-    }
-
-    /// The first questions that wait, oldest first.
-    pub fn list(&self) -> Result<Vec<QueuedQuestion>, QueueError> {
-        self.page(QuestionPage::FIRST)
-    }
-
-    /// Questions that wait, oldest first.
-    pub fn page(&self, page: QuestionPage) -> Result<Vec<QueuedQuestion>, QueueError> {
-        Ok(read::pending(&self.store, page, self.now())?)
-    }
-
-    /// One question, however it stands.
-    pub fn get(&self, id: u64) -> Result<QueuedQuestion, QueueError> {
-        read::one(&self.store, id, self.now())?.ok_or(QueueError::Unknown(id))
-    }
-
-    /// Open questions whose asker has gone away: those that can be taken up again.
-    pub fn left(&self) -> Result<Vec<QueuedQuestion>, QueueError> {
-        Ok(read::left(&self.store, self.now())?)
-    }
-
-    /// The number of the pending question of this call with this binding, once it is queued.
-    pub fn pending_number(&self, call: &str, binding: &str) -> Result<Option<u64>, QueueError> {
-        Ok(read::pending_number(&self.store, call, binding)?)
-    }
-
-    /// Pending questions that are identical to this one, itself included.
-    pub fn identical_to(&self, id: u64) -> Result<Vec<u64>, QueueError> {
-        Ok(read::identical(&self.store, id, self.now())?)
-    }
-
-    /// Answers a question, for good. The same answer by the same person may be given again.
-    ///
-    /// Blocks until the answer is durable.
-    pub fn answer(&self, id: u64, answer: Answer, by: &str) -> Result<(), QueueError> {
-        let by = by.to_owned();
-        self.answer_all(GivenAnswer {
-            questions: vec![id],
-            answer,
-            by,
-            binding: None,
-            signed: None,
-        })
-    }
-
-    /// Answers several questions, all or none. Blocks until the answers are durable.
-    pub fn answer_all(&self, given: GivenAnswer) -> Result<(), QueueError> {
-        let now = self.now();
-        let given = checked(given)?;
-        let decided = self.store.write(move |tx| rows::decide(tx, &given, now));
-        self.store.inner.answered.notify_waiters();
-        decided.map_err(QueueError::from)?
-    }
-
-    /// Takes back a yes that nobody has used yet. Blocks until that is durable.
-    pub fn revoke(&self, id: u64, by: &str) -> Result<(), QueueError> {
-        let (by, now) = (by.to_owned(), self.now());
-        let revoked = self.store.write(move |tx| rows::revoke(tx, id, &by, now));
-        self.store.inner.answered.notify_waiters();
-        revoked.map_err(QueueError::from)?
-    }
-
-    /// Writes down an allowance that nobody has agreed to yet: a rule, for so many calls, until this
-    /// time. Gives its number. Blocks until that is durable.
-    pub fn propose(&self, rule: &str, times: u64, until: u64, by: &str) -> Result<u64, QueueError> {
-        let (rule, by, now) = (rule.to_owned(), by.to_owned(), self.now());
-        let terms = (times, until);
-        Ok(self.store.write(move |tx| allowances::propose(tx, &rule, terms, &by, now))?)
-    }
-
-    /// Notes that somebody agrees to an allowance. `false`: it is not there, used up, over or taken
-    /// back. Blocks until that is durable.
-    pub fn agree(&self, id: u64, vote: GivenVote) -> Result<bool, QueueError> {
-        let now = self.now();
-        Ok(self.store.write(move |tx| allowances::agree(tx, id, &vote, now))?)
-    }
-
-    /// Takes an allowance back, from this moment. Blocks until that is durable.
-    pub fn revoke_allowance(&self, id: u64, by: &str) -> Result<bool, QueueError> {
-        let (by, now) = (by.to_owned(), self.now());
-        Ok(self.store.write(move |tx| allowances::revoke(tx, id, &by, now))?)
-    }
-
-    /// Counts one more use of an allowance, unless it is used up, over or taken back.
-    pub async fn take_allowance(&self, id: u64) -> Result<bool, QueueError> {
-        let now = self.now();
-        Ok(self.store.write_later(move |tx| allowances::take(tx, id, now)).await?)
-    }
-
-    /// Allowances that can let calls pass now, oldest first.
-    pub fn live_allowances(&self) -> Result<Vec<Allowance>, QueueError> {
-        let (reader, now) = (self.store.reader()?, self.now());
-        Ok(allowances::live(&reader, now).in_store(self.store.path())?)
-    }
-
-    /// The latest allowances, newest first.
-    pub fn allowances(&self) -> Result<Vec<Allowance>, QueueError> {
-        Ok(allowances::latest(&*self.store.reader()?).in_store(self.store.path())?)
+    pub fn poll_every(self, poll: Duration) -> SqliteQueue {
+        SqliteQueue { poll, ..self }
     }
 
     /// Queues a question, or adopts the same one that was left, and waits for its answer.
@@ -265,7 +156,7 @@ const MAX_PAUSE_POLLS: u32 = 300;
 /// And not before this time, unless the question changed.
 const MIN_PAUSE: Duration = Duration::from_millis(1);
 
-impl Approver for ApprovalQueue {
+impl Approver for SqliteQueue {
     fn name(&self) -> &str {
         "approval-queue"
     }
@@ -315,7 +206,7 @@ enum SubmittedQuestion {
 }
 
 impl SubmittedQuestion {
-    fn new(parking: Parking, store: Store) -> SubmittedQuestion {
+    fn new(parking: Parking, store: SqliteStore) -> SubmittedQuestion {
         let said = |id, (answer, by, votes)| Said { answer, by, question: Some(id), votes };
         SubmittedQuestion::Over(match parking {
             Parking::Held { id, nonce } => {
@@ -334,7 +225,7 @@ impl SubmittedQuestion {
 /// A question that this process waits for. Dropped, it is let go of: the question stays, and
 /// whoever asks the same again gets it.
 struct Held {
-    store: Store,
+    store: SqliteStore,
     id: u64,
     nonce: String,
     over: bool,

@@ -89,6 +89,7 @@ pub mod session;
 pub mod settings;
 pub mod spool;
 mod stop;
+pub mod store;
 mod tool;
 mod verdict;
 mod whole_output;

@@ -93,7 +93,7 @@ pub async fn run(ctx: &AppContext, args: AskArgs, json: bool) -> Result<Exit, Fa
     let limits = model_choice::limits(ctx, &*chosen.model, Some(DEFAULT_TIME))?;
     let (helpers, secrets) = model_choice::helpers(ctx, &chosen).await;
     let store = ctx.store()?;
-    let archive = Archive::new(store.clone());
+    let archive = Archive::new(store.clone(), ctx.paths.sessions());
     let terminal = Terminal::new(true, ctx.paths.always_files());
     let mut parts = GateParts::asking(&store, terminal);
     let questions = args.answers.is_some().then(|| {

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use eclusa::audit::SystemClock;
 use eclusa_chat::*;
 use eclusa_models::model::*;
 use eclusa_models::*;

@@ -14,7 +14,7 @@ use super::{
     votes, wire,
 };
 use crate::{
-    Store, StoreError,
+    SqliteStore, StoreError,
     error::InStore,
     store_records::{Approval, StoreRecord},
     writer::{Transaction, to_sql},
@@ -327,7 +327,7 @@ fn end(tx: &Transaction<'_>, id: u64, state: QuestionState, now: u64) -> Result<
 }
 
 /// The point up to which changes were made.
-pub(super) fn last_change(store: &Store) -> Result<u64, StoreError> {
+pub(super) fn last_change(store: &SqliteStore) -> Result<u64, StoreError> {
     let sql = "SELECT coalesce(max(changed), 0) FROM questions";
     let reader = store.reader()?;
     let mut select = reader.prepare_cached(sql).in_store(store.path())?;
@@ -335,7 +335,10 @@ pub(super) fn last_change(store: &Store) -> Result<u64, StoreError> {
 }
 
 /// The questions that changed after this point, and the point up to which that is all.
-pub(super) fn changed_after(store: &Store, point: u64) -> Result<(Vec<u64>, u64), StoreError> {
+pub(super) fn changed_after(
+    store: &SqliteStore,
+    point: u64,
+) -> Result<(Vec<u64>, u64), StoreError> {
     let sql = "SELECT id, changed FROM questions WHERE changed > ?1 ORDER BY changed LIMIT ?2";
     let reader = store.reader()?;
     let mut select = reader.prepare_cached(sql).in_store(store.path())?;

@@ -3,10 +3,7 @@
 use std::{
     path::Path,
     process::{Command, Stdio},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicUsize, Ordering},
 };
 
 use eclusa::{Answer, Approver, GateBuilder, Mode, NotAsked, Question, Workspace};

@@ -73,6 +73,13 @@ pub struct GivenAnswer {
     pub signed: Option<SignedAnswer>,
 }
 
+impl GivenAnswer {
+    /// The word of this person, without a signature, to whatever these questions are about.
+    pub fn new(questions: Vec<u64>, answer: Answer, by: impl Into<String>) -> GivenAnswer {
+        GivenAnswer { questions, answer, by: by.into(), binding: None, signed: None }
+    }
+}
+
 /// Why an answer does not count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QueueError {

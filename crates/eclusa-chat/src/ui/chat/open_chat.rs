@@ -76,7 +76,7 @@ impl OpenChat {
         let (helpers, secrets) = model_choice::helpers(&ctx, &chosen).await;
         drop(terminal);
         let store = ctx.store()?;
-        let archive = Archive::new(store.clone());
+        let archive = Archive::new(store.clone(), ctx.paths.sessions());
         let terminal = Terminal::new(true, ctx.paths.always_files());
         let mut parts = GateParts::asking(&store, terminal);
         if let Some(lender) = lender {

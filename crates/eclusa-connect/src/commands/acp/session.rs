@@ -8,9 +8,8 @@ use std::{
 
 use eclusa::{
     Changes, Delegate, DelegateError, Files, Gate, Incoming, Mode, Origin, Registration, Registry,
-    Reply, Run, ToolCall, call::Malformed,
+    Reply, Run, ToolCall, call::Malformed, store::Store,
 };
-use eclusa_store::Store;
 use serde_json::{Value, json};
 
 use super::editor::{EditorApprover, EditorLink};
@@ -44,7 +43,7 @@ pub(super) enum Judgement {
 pub(super) struct AcpSession {
     ctx: AppContext,
     global: Global,
-    store: Store,
+    store: Arc<dyn Store>,
     files: Files,
     conversation: String,
     client: String,

@@ -6,9 +6,8 @@ use std::{
     sync::Arc,
 };
 
-use eclusa::{Approver, Delegate, Files, Gate, Registry, Run, approve::Said};
+use eclusa::{Approver, Delegate, Files, Gate, Registry, Run, approve::Said, store::Store};
 use eclusa_config::AgentShell;
-use eclusa_store::Store;
 use futures::future::BoxFuture;
 
 use super::{Asking, open_calls::OpenCalls};
@@ -21,7 +20,7 @@ use crate::{Agent, HookEvent};
 pub(super) struct Session {
     pub(super) ctx: AppContext,
     pub(super) global: Global,
-    pub(super) store: Store,
+    pub(super) store: Arc<dyn Store>,
     pub(super) files: Files,
     pub(super) calls: OpenCalls,
     /// The conversation in our records.

@@ -21,7 +21,7 @@ fn sealed(asked: &Asked, answer: Hash) -> Vec<u8> {
 }
 
 /// Writes a yes into the table, past the queue.
-fn approve(store: &Store, sealed: Vec<u8>) {
+fn approve(store: &SqliteStore, sealed: Vec<u8>) {
     let sql = "UPDATE questions SET state = 'approved', answer = 'once', seal = ?1, decided = 4, \
                decided_by = 'x'";
     let update =
@@ -29,7 +29,7 @@ fn approve(store: &Store, sealed: Vec<u8>) {
     assert_eq!(store.write(update), Ok(1));
 }
 
-fn parked(store: &Store) -> String {
+fn parked(store: &SqliteStore) -> String {
     match store.write(|tx| park(tx, &asked(), &[], 0, 9, 9, true)).unwrap() {
         Parking::Held { nonce, .. } => nonce,
         _ => panic!("it is not queued"),
@@ -51,7 +51,7 @@ fn an_answer_to_another_question_is_not_handed_over() {
     ] {
         let directory = tempfile::TempDir::new().unwrap();
         let path = directory.path().join("store.db");
-        let store = Store::open(&path, crate::Options::default()).unwrap();
+        let store = SqliteStore::open(&path, crate::Options::default()).unwrap();
         let nonce = parked(&store);
         approve(&store, forged);
         let taken = store.write(move |tx| take(tx, 1, &nonce, &asked(), 5));
@@ -65,7 +65,7 @@ fn an_answer_to_another_question_is_not_handed_over() {
 fn a9_of_many_takers_exactly_one_gets_the_answer() {
     let directory = tempfile::TempDir::new().unwrap();
     let path = directory.path().join("store.db");
-    let open = || Store::open(&path, crate::Options::default()).unwrap();
+    let open = || SqliteStore::open(&path, crate::Options::default()).unwrap();
     let nonce = parked(&open());
     let sha256 = AnswerColumns::new(&Answer::Once).sha256;
     approve(&open(), sealed(&asked(), sha256));

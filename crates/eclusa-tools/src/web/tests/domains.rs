@@ -1,8 +1,6 @@
 //! Domain rules through the gate (S3.20, C6): which hosts a call may talk to, and where it may be
 //! sent on to.
 
-use std::sync::Arc;
-
 use eclusa::{Decision, Gate, Mode, Registry, Reply, Rule, Rules, Run, ToolCall};
 use serde_json::{Value, json};
 

@@ -1,7 +1,5 @@
 //! The tool through the gate: a call in, a reply out.
 
-use std::sync::Arc;
-
 use eclusa::{
     CallView, Decision, Gate, PermissionClass, Policy, Reason, Registry, Reply, Source, Tool as _,
     ToolCall, Touch, Verdict,
