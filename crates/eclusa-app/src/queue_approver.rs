@@ -5,7 +5,7 @@ use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use eclusa::{
     Answer, Approver, NotAsked, Question,
-    approve::Said,
+    approve::AnswerGiven,
     one_line,
     store::{ApprovalQueue, Store},
 };
@@ -95,7 +95,7 @@ impl Approver for QueueApprover {
         &'a self,
         question: &'a Question,
         wait: bool,
-    ) -> BoxFuture<'a, Result<Said, NotAsked>> {
+    ) -> BoxFuture<'a, Result<AnswerGiven, NotAsked>> {
         Box::pin(async move {
             if wait {
                 return tokio::select! {

@@ -236,7 +236,7 @@ impl Conversation {
     /// Takes in what a person said: redacted, its pictures kept, and marked if it is not theirs.
     async fn hear(&mut self, words: UserMessage) -> Result<(), TurnFailure> {
         if let Some(how) = &words.outside {
-            let marked = self.gate.bring_from_outside(how);
+            let marked = self.gate.mark_tainted(how);
             marked.map_err(|why| {
                 TurnFailure::Other(format!("that text came from outside cannot be kept: {why}"))
             })?;

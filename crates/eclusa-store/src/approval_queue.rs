@@ -23,7 +23,7 @@ use std::{sync::Arc, time::Duration};
 
 use eclusa::{
     Answer, Approver, NotAsked, Question,
-    approve::{GivenAnswer, NotificationTarget, QuestionState, QueueError, Said, YES_VALID},
+    approve::{AnswerGiven, GivenAnswer, NotificationTarget, QuestionState, QueueError, YES_VALID},
 };
 use futures::future::BoxFuture;
 use tokio::sync::oneshot;
@@ -32,7 +32,7 @@ use crate::{
     SqliteStore, StoreError,
     writer::{self, Transaction},
 };
-use park::Parking;
+use park::ParkOutcome;
 use watcher::{Watched, Watcher};
 
 /// How long an asker is taken to be there after its last word, in milliseconds.
@@ -68,9 +68,9 @@ impl SqliteQueue {
     }
 
     /// Queues a question, or adopts the same one that was left, and waits for its answer.
-    async fn wait(&self, question: &Question, wait: bool) -> Result<Said, NotAsked> {
+    async fn wait(&self, question: &Question, wait: bool) -> Result<AnswerGiven, NotAsked> {
         let failed = |err: StoreError| NotAsked::Failed(err.to_string());
-        let asked = rows::Asked::new(question).map_err(NotAsked::Failed)?;
+        let asked = rows::QuestionRow::new(question).map_err(NotAsked::Failed)?;
         let now = self.now();
         let expires = now.saturating_add(millis(question.time));
         let (row, told) = (asked.clone(), outbox::outgoing(question, &self.targets));
@@ -79,7 +79,7 @@ impl SqliteQueue {
             .await
             .map_err(failed)?;
         let mut held = match asking {
-            SubmittedQuestion::Held(held) => held,
+            SubmittedQuestion::Waiting(held) => held,
             SubmittedQuestion::Over(outcome) => return outcome,
         };
         let (id, nonce) = (held.id, held.nonce.clone());
@@ -103,7 +103,7 @@ impl SqliteQueue {
                     held.over = true;
                     let already = || NotAsked::Failed("its answer was already taken".to_owned());
                     let (answer, by, votes) = taken.ok_or_else(already)?;
-                    return Ok(Said { answer, by, question: Some(id), votes });
+                    return Ok(AnswerGiven { answer, by, question: Some(id), votes });
                 }
                 QuestionState::Pending => {}
                 QuestionState::Revoked => return over("the yes was taken back before it was used"),
@@ -133,11 +133,11 @@ impl SqliteQueue {
     /// Queues a question. If nobody waits for it by the time it is queued, it is let go of.
     async fn park(
         &self,
-        park: impl FnOnce(&mut Transaction<'_>) -> Result<Parking, StoreError> + Send + 'static,
+        park: impl FnOnce(&mut Transaction<'_>) -> Result<ParkOutcome, StoreError> + Send + 'static,
     ) -> Result<SubmittedQuestion, StoreError> {
         let (tell, told) = oneshot::channel();
         let store = self.store.clone();
-        let tell = move |parked: Result<Parking, StoreError>| {
+        let tell = move |parked: Result<ParkOutcome, StoreError>| {
             // With nobody to take it, the token is dropped here, and does its work.
             drop(tell.send(parked.map(|it| SubmittedQuestion::new(it, store))));
         };
@@ -173,7 +173,7 @@ impl Approver for SqliteQueue {
         &'a self,
         question: &'a Question,
         wait: bool,
-    ) -> BoxFuture<'a, Result<Said, NotAsked>> {
+    ) -> BoxFuture<'a, Result<AnswerGiven, NotAsked>> {
         Box::pin(self.wait(question, wait))
     }
 
@@ -200,38 +200,43 @@ fn checked(given: GivenAnswer) -> Result<GivenAnswer, QueueError> {
 /// A question that was asked.
 enum SubmittedQuestion {
     /// Its answer is waited for.
-    Held(Held),
+    Waiting(WaitingQuestion),
     /// There is nothing to wait for.
-    Over(Result<Said, NotAsked>),
+    Over(Result<AnswerGiven, NotAsked>),
 }
 
 impl SubmittedQuestion {
-    fn new(parking: Parking, store: SqliteStore) -> SubmittedQuestion {
-        let said = |id, (answer, by, votes)| Said { answer, by, question: Some(id), votes };
+    fn new(parking: ParkOutcome, store: SqliteStore) -> SubmittedQuestion {
+        let said = |id, (answer, by, votes)| AnswerGiven { answer, by, question: Some(id), votes };
         SubmittedQuestion::Over(match parking {
-            Parking::Held { id, nonce } => {
-                return SubmittedQuestion::Held(Held { store, id, nonce, over: false });
+            ParkOutcome::Waiting { id, nonce } => {
+                return SubmittedQuestion::Waiting(WaitingQuestion {
+                    store,
+                    id,
+                    nonce,
+                    over: false,
+                });
             }
-            Parking::Left(id) => Err(NotAsked::Parked(id)),
-            Parking::Answered { id, taken } => Ok(said(id, taken)),
-            Parking::SaidNo { id, by, reason } => {
+            ParkOutcome::Queued(id) => Err(NotAsked::Parked(id)),
+            ParkOutcome::Answered { id, taken } => Ok(said(id, taken)),
+            ParkOutcome::RecentlyRefused { id, by, reason } => {
                 Ok(said(id, (Answer::No(reason), by, Vec::new())))
             }
-            Parking::Full(count) => Err(NotAsked::Failed(QueueError::Full(count).to_string())),
+            ParkOutcome::Full(count) => Err(NotAsked::Failed(QueueError::Full(count).to_string())),
         })
     }
 }
 
 /// A question that this process waits for. Dropped, it is let go of: the question stays, and
 /// whoever asks the same again gets it.
-struct Held {
+struct WaitingQuestion {
     store: SqliteStore,
     id: u64,
     nonce: String,
     over: bool,
 }
 
-impl Drop for Held {
+impl Drop for WaitingQuestion {
     fn drop(&mut self) {
         if self.over {
             return;

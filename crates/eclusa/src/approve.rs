@@ -58,11 +58,16 @@ pub trait Approver: Send + Sync {
         &'a self,
         question: &'a Question,
         wait: bool,
-    ) -> BoxFuture<'a, Result<Said, NotAsked>> {
+    ) -> BoxFuture<'a, Result<AnswerGiven, NotAsked>> {
         let _ = wait;
         Box::pin(async move {
             let answer = self.ask(question).await?;
-            Ok(Said { answer, by: self.name().to_owned(), question: None, votes: Vec::new() })
+            Ok(AnswerGiven {
+                answer,
+                by: self.name().to_owned(),
+                question: None,
+                votes: Vec::new(),
+            })
         })
     }
 
@@ -74,7 +79,7 @@ pub trait Approver: Send + Sync {
 
 /// An answer, and whose it is.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Said {
+pub struct AnswerGiven {
     /// What was said.
     pub answer: Answer,
     /// Who said it: a person where that is known, or else the approver.

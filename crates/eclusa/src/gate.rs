@@ -138,12 +138,12 @@ impl Gate {
 
     /// Takes one call all the way through. Never fails: whatever happens is a [`Reply`].
     pub fn pass(&self, incoming: impl Into<Incoming>) -> impl Future<Output = Reply> + Send {
-        self.pass_unless(incoming.into(), || None)
+        self.pass_until(incoming.into(), || None)
     }
 
     /// Takes one call through, unless at some gate there is a reason to stop: a duplicate id, a
     /// turn that a person has ended.
-    pub(crate) fn pass_unless(
+    pub(crate) fn pass_until(
         &self,
         incoming: Incoming,
         stopped: impl Fn() -> Option<Stop> + Send,
@@ -244,8 +244,8 @@ impl Gate {
     /// Notes that text from outside has come into this conversation, and how: with an attachment,
     /// or before the program was started again. What came first stands.
     /// The error says why that cannot be kept: then the text must not come in.
-    pub fn bring_from_outside(&self, how: &str) -> Result<(), SessionError> {
-        conversations::bring_from_outside(&self.setup, &self.run, how)
+    pub fn mark_tainted(&self, how: &str) -> Result<(), SessionError> {
+        conversations::mark_tainted(&self.setup, &self.run, how)
     }
 
     /// Puts it on record that this is about to leave for a model. What cannot be recorded is not
@@ -341,7 +341,7 @@ impl Gate {
         if self.run.cancel.is_cancelled() {
             return Err(Stop::Cancelled { ran: false });
         }
-        let marked = conversations::mark_tainted(&self.setup, &self.run, permit.call());
+        let marked = conversations::mark_tainted_by(&self.setup, &self.run, permit.call());
         entry.trail.taint = marked.map_err(|why| {
             let why = format!("text from outside would come in, and that cannot be kept: {why}");
             Stop::denied(Decider::Gate, why)

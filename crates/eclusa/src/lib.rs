@@ -98,8 +98,8 @@ pub use approve::{
     Answer, Approver, AsyncFnApprover, FnApprover, Grant, NotAsked, OnNoApprover, Question, render,
 };
 pub(crate) use approve::{
-    GivenVote, Preview, QuestionState, Questions, Remember, Said, SignedAnswer, SignerDirectory,
-    Statement, Tally,
+    AnswerGiven, GivenVote, Preview, QuestionState, Questions, Remember, SignedAnswer,
+    SignerDirectory, Statement, Tally,
 };
 pub use attachment::Attachment;
 pub(crate) use attachment::Body;

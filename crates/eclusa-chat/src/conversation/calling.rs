@@ -56,7 +56,7 @@ impl Conversation {
         let gate = self.gate.clone();
         let (parent, mut ended) = self.task_parent();
         let passing =
-            gate.pass_all_telling(asked, move |place, reply| drop(tell.send((place, reply))));
+            gate.pass_all_with(asked, move |place, reply| drop(tell.send((place, reply))));
         let passing = task_parent::inside(parent, passing);
         let keeping = async {
             let (mut aborted, mut failed) = (false, None);

@@ -144,7 +144,7 @@ impl Conversation {
         conversation.load_pictures().await?;
         conversation.show_since(0);
         if let Some(taint) = conversation.head.taint.clone() {
-            let marked = conversation.gate.bring_from_outside(&taint);
+            let marked = conversation.gate.mark_tainted(&taint);
             marked.map_err(|why| ArchiveError(why.to_string()))?;
         }
         conversation.tell_opened(true);

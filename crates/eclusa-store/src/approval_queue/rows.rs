@@ -25,7 +25,7 @@ const MAX_CHANGES: usize = 1_000;
 
 /// A question as it was asked, which its answer must be about.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
+pub(super) struct QuestionRow {
     pub(super) principal: String,
     pub(super) conversation: String,
     pub(super) call: String,
@@ -35,9 +35,9 @@ pub(super) struct Asked {
     pub(super) question: String,
 }
 
-impl Asked {
-    pub(super) fn new(question: &Question) -> Result<Asked, String> {
-        Ok(Asked {
+impl QuestionRow {
+    pub(super) fn new(question: &Question) -> Result<QuestionRow, String> {
+        Ok(QuestionRow {
             principal: question.principal.clone(),
             conversation: question.conversation.clone(),
             call: question.call.clone(),
@@ -196,7 +196,9 @@ fn write_answer(
     let values = params![row, by, proof_word, key, word, statement, signature, at];
     tx.connection.execute(sql, values).in_store(tx.path)?;
     let waited = Some(now.saturating_sub(found.created));
-    record(tx, question, id, ("answered", word, Some(proof), reason, waited), by, now)
+    let event = "answered";
+    let decision = ApprovalRecord { event, answer: word, proof: Some(proof), reason, ms: waited };
+    record(tx, question, id, &decision, by, now)
 }
 
 /// Takes a yes back, and puts that on record.
@@ -213,7 +215,9 @@ pub(super) fn revoke(
     };
     end(tx, id, state, now)?;
     let question = wire::read(&found.question).map_err(|why| damaged(tx.path, id, &why))?;
-    record(tx, &question, id, ("revoked", "revoked", None, None, None), by, now)?;
+    let decision =
+        ApprovalRecord { event: "revoked", answer: "revoked", ..ApprovalRecord::default() };
+    record(tx, &question, id, &decision, by, now)?;
     Ok(Ok(()))
 }
 
@@ -223,7 +227,7 @@ pub(super) fn take(
     tx: &mut Transaction<'_>,
     id: u64,
     nonce: &str,
-    asked: &Asked,
+    asked: &QuestionRow,
     now: u64,
 ) -> Result<Option<TakenAnswer>, StoreError> {
     let Some(found) = find(tx, id, now)? else { return Ok(None) };
@@ -360,19 +364,29 @@ pub(super) fn next_change(tx: &Transaction<'_>) -> Result<i64, StoreError> {
     select.query_row([], |row| row.get(0)).in_store(tx.path)
 }
 
-/// What a record says happened, the answer, how sure it is who gave it, why not, and how long the
-/// question waited.
-type Told<'a> = (&'static str, &'static str, Option<Proof>, Option<&'a str>, Option<u64>);
+/// What a record says of a decision.
+#[derive(Default)]
+struct ApprovalRecord<'a> {
+    event: &'static str,
+    answer: &'static str,
+    /// How sure it is who decided.
+    proof: Option<Proof>,
+    /// Why not.
+    reason: Option<&'a str>,
+    /// How long the question waited, in milliseconds.
+    ms: Option<u64>,
+}
 
 /// Who decided what, in the log.
 fn record(
     tx: &mut Transaction<'_>,
     question: &Question,
     id: u64,
-    (event, answer, proof, reason, ms): Told<'_>,
+    decision: &ApprovalRecord<'_>,
     by: &str,
     now: u64,
 ) -> Result<(), StoreError> {
+    let &ApprovalRecord { event, answer, proof, reason, ms } = decision;
     let (binding, proof) = (question.binding.as_str(), proof.map(Proof::as_str));
     let note = StoreRecord {
         approval: Some(Approval { answer, binding, by, proof, question: Some(id) }),

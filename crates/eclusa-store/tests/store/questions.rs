@@ -5,7 +5,7 @@ use std::time::Duration;
 use eclusa::audit::Log as _;
 use eclusa::{
     Answer, Approver, NotAsked, Question,
-    approve::{self, GivenAnswer, GivenVote, QuestionPage, QuestionState, QueueError, Said},
+    approve::{self, AnswerGiven, GivenAnswer, GivenVote, QuestionPage, QuestionState, QueueError},
 };
 use eclusa_store::SqliteQueue;
 use proptest::prelude::*;
@@ -20,14 +20,17 @@ pub(crate) fn asks() -> Question {
 }
 
 /// Asks without waiting.
-pub(crate) async fn park(queue: &SqliteQueue, question: &Question) -> Result<Said, NotAsked> {
+pub(crate) async fn park(
+    queue: &SqliteQueue,
+    question: &Question,
+) -> Result<AnswerGiven, NotAsked> {
     queue.submit(question, false).await
 }
 
-pub(crate) fn said(answer: Answer, id: u64) -> Result<Said, NotAsked> {
+pub(crate) fn said(answer: Answer, id: u64) -> Result<AnswerGiven, NotAsked> {
     let vote = GivenVote { by: "ann".to_owned(), signed: None, waited: Duration::ZERO };
     let votes = answer.is_yes().then_some(vote).into_iter().collect();
-    Ok(Said { answer, by: "ann".to_owned(), question: Some(id), votes })
+    Ok(AnswerGiven { answer, by: "ann".to_owned(), question: Some(id), votes })
 }
 
 #[tokio::test]
@@ -330,8 +333,8 @@ proptest! {
                     let heard = runtime.block_on(park(&queue, &meant(principal, binding)));
                     let expected = model.ask(principal, binding);
                     let heard = match heard {
-                        Ok(Said { answer: Answer::Once, question: Some(id), .. }) => ("yes", id),
-                        Ok(Said { answer: Answer::No(_), question: Some(id), .. }) => ("no", id),
+                        Ok(AnswerGiven { answer: Answer::Once, question: Some(id), .. }) => ("yes", id),
+                        Ok(AnswerGiven { answer: Answer::No(_), question: Some(id), .. }) => ("no", id),
                         Err(NotAsked::Parked(id)) => ("parked", id),
                         other => panic!("{other:?}"),
                     };

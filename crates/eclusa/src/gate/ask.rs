@@ -7,8 +7,8 @@ use serde_json::Value;
 use tokio::sync::MutexGuard;
 
 use crate::{
-    Answer, Decision, Event, Grant, NotAsked, OnNoApprover, Policy as _, Preview, Question, Reason,
-    ReasonId, Rules, Run, Said, Source, Stop, Validated, Verdict,
+    Answer, AnswerGiven, Decision, Event, Grant, NotAsked, OnNoApprover, Policy as _, Preview,
+    Question, Reason, ReasonId, Rules, Run, Source, Stop, Validated, Verdict,
     audit::{body::Approval, trail::Trail},
     gate::{Setup, allowance, conversations, judge::judge, picked, question::question},
     stop::Decider,
@@ -27,11 +27,11 @@ pub(crate) enum Approved {
 }
 
 /// What asking brought.
-pub(super) enum Heard {
+pub(super) enum AskOutcome {
     /// Somebody answered.
-    Said(Said),
+    Answered(AnswerGiven),
     /// Nobody was there, and the settings say that the call runs anyway.
-    Unasked(Said),
+    NotAskedAllowed(AnswerGiven),
     /// While the call waited, another answer came to cover it.
     Remembered(String),
 }
@@ -70,12 +70,14 @@ pub(crate) async fn ask(
             emit_approval_event(setup, call, false, stop.code());
             Err(stop)
         }
-        Ok(Heard::Remembered(by)) => {
+        Ok(AskOutcome::Remembered(by)) => {
             remembered(trail, by);
             Ok(Approved::Yes)
         }
-        Ok(Heard::Said(said)) => apply_answer(setup, run, call, question.grant, said, trail),
-        Ok(Heard::Unasked(said)) => {
+        Ok(AskOutcome::Answered(said)) => {
+            apply_answer(setup, run, call, question.grant, said, trail)
+        }
+        Ok(AskOutcome::NotAskedAllowed(said)) => {
             let applied = apply_answer(setup, run, call, question.grant, said, trail);
             trail.uses.approved = false;
             applied
@@ -141,11 +143,11 @@ pub(crate) async fn ask_about_changes(
             emit_approval_event(setup, call, false, stop.code());
             return Err(stop);
         }
-        Ok(Heard::Remembered(by)) => {
+        Ok(AskOutcome::Remembered(by)) => {
             noted(trail, "remembered", by, None);
             return Ok(None);
         }
-        Ok(Heard::Said(said) | Heard::Unasked(said)) => said,
+        Ok(AskOutcome::Answered(said) | AskOutcome::NotAskedAllowed(said)) => said,
     };
     noted(trail, said.answer.word(), said.by.clone(), said.question);
     let yes = said.answer.is_yes() && !matches!(said.answer, Answer::Edit(_));
@@ -186,7 +188,7 @@ async fn ask_someone(
     question: &Question,
     covered: &(dyn Fn() -> Option<String> + Sync),
     trail: &mut Trail,
-) -> Result<Heard, Stop> {
+) -> Result<AskOutcome, Stop> {
     let answered = tokio::select! {
         answered = ask_approvers(setup, run, call, question, covered) => answered,
         () = run.cancel.cancelled() => {
@@ -210,7 +212,12 @@ async fn ask_someone(
             });
             tracing::warn!(tool = call.name(), "{warning}");
             let by = "no_handler".to_owned();
-            Ok(Heard::Unasked(Said { answer: Answer::Once, by, question: None, votes: Vec::new() }))
+            Ok(AskOutcome::NotAskedAllowed(AnswerGiven {
+                answer: Answer::Once,
+                by,
+                question: None,
+                votes: Vec::new(),
+            }))
         }
         Err(no @ Stop::NoApprover { .. }) => Err(tainted::refusal(question).unwrap_or(no)),
         answered => answered,
@@ -223,10 +230,10 @@ fn apply_answer(
     run: &Run,
     call: &Validated,
     grant: Option<Grant>,
-    said: Said,
+    said: AnswerGiven,
     trail: &mut Trail,
 ) -> Result<Approved, Stop> {
-    let Said { answer, by, question, .. } = said;
+    let AnswerGiven { answer, by, question, .. } = said;
     note(trail, call, answer.word(), by.clone(), question);
     let yes = matches!(answer, Answer::Once | Answer::Session | Answer::Always);
     trail.approval.iter_mut().for_each(|it| it.opens = yes);
@@ -311,7 +318,7 @@ pub(super) async fn ask_approvers(
     call: &Validated,
     question: &Question,
     covered: &(dyn Fn() -> Option<String> + Sync),
-) -> Result<Heard, Stop> {
+) -> Result<AskOutcome, Stop> {
     // Who must answer is proven in the queue, and nowhere else.
     let required = required::is_required(question);
     let queued = run.park || required || setup.on_no_approver == OnNoApprover::Queue;
@@ -326,7 +333,7 @@ pub(super) async fn ask_approvers(
         let _turn = if several { None } else { Some(turn(setup, run, call).await) };
         // While this call waited for its turn, another answer may have covered it.
         if let Some(by) = covered() {
-            return Ok(Heard::Remembered(by));
+            return Ok(AskOutcome::Remembered(by));
         }
         if !std::mem::replace(&mut told, true) {
             waiting::emit_asked(setup, run, question);
@@ -338,7 +345,7 @@ pub(super) async fn ask_approvers(
             answered = asking => answered,
             by = waiting::covered_meanwhile(setup, covered), if several => {
                 approver.withdraw(question);
-                return Ok(Heard::Remembered(by));
+                return Ok(AskOutcome::Remembered(by));
             }
         };
         if answered.is_err() {
@@ -350,7 +357,7 @@ pub(super) async fn ask_approvers(
         match answered {
             Ok(Ok(Ok(said))) => {
                 required::check(setup, question, &said).await?;
-                return Ok(Heard::Said(said));
+                return Ok(AskOutcome::Answered(said));
             }
             Ok(Ok(Err(NotAsked::Unavailable(_)))) => {}
             Ok(Ok(Err(NotAsked::Parked(id)))) => return Err(Stop::Parked(id)),

@@ -4,7 +4,7 @@ use crate::{
     Answer, Decision, Question, Reason, Run, Source, Stop, Validated, Verdict,
     gate::{
         Setup,
-        ask::{Heard, ask_approvers, emit_approval_event},
+        ask::{AskOutcome, ask_approvers, emit_approval_event},
         question::question_with,
     },
     policy::plainly,
@@ -31,11 +31,13 @@ pub(crate) async fn ask_about_hosts(
         }
     };
     let (yes, by) = match answered {
-        Ok(Heard::Said(said)) => {
+        Ok(AskOutcome::Answered(said)) => {
             let yes = matches!(said.answer, Answer::Once | Answer::Session | Answer::Always);
             (yes, said.by)
         }
-        Ok(Heard::Unasked(_) | Heard::Remembered(_)) | Err(_) => (false, "nobody".to_owned()),
+        Ok(AskOutcome::NotAskedAllowed(_) | AskOutcome::Remembered(_)) | Err(_) => {
+            (false, "nobody".to_owned())
+        }
     };
     emit_approval_event(setup, call, yes, &by);
     Ok(yes)

@@ -122,13 +122,13 @@ pub(crate) fn taint(setup: &Setup, run: &Run) -> Option<Arc<str>> {
 }
 
 /// Marks the session as one that text from outside has come into. The first mark stands.
-pub(crate) fn bring_from_outside(setup: &Setup, run: &Run, how: &str) -> Result<(), SessionError> {
+pub(crate) fn mark_tainted(setup: &Setup, run: &Run, how: &str) -> Result<(), SessionError> {
     update(setup, run, |it| it.mark_tainted(how))
 }
 
 /// Marks the session when a call that is about to run brings text from outside into it, and says
 /// what is known of that. What cannot be kept must not come in.
-pub(crate) fn mark_tainted(
+pub(crate) fn mark_tainted_by(
     setup: &Setup,
     run: &Run,
     call: &Validated,
@@ -138,7 +138,7 @@ pub(crate) fn mark_tainted(
     }
     let Some(how) = setup.state.policy.load().taint_source(&call.view()) else { return Ok(None) };
     let text = format!("{how} (`{}`)", plainly(call.name()));
-    bring_from_outside(setup, run, &text)?;
+    mark_tainted(setup, run, &text)?;
     Ok(Some(text.into()))
 }
 

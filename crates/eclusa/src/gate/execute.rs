@@ -45,8 +45,8 @@ impl Chamber for Gate {
         })
     }
 
-    fn bring_from_outside(&self, how: &str) -> Result<(), SessionError> {
-        Gate::bring_from_outside(self, how)
+    fn mark_tainted(&self, how: &str) -> Result<(), SessionError> {
+        Gate::mark_tainted(self, how)
     }
 
     fn pass(&self, run: Run, call: ToolCall) -> BoxFuture<'static, Reply> {

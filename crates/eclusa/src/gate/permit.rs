@@ -75,7 +75,7 @@ pub(crate) async fn decide(
             let why = "the rule that allows it was used up by another call meanwhile";
             return Err(Stop::denied(Decider::Policy, why));
         }
-        match pass_all(setup, run, call.call(), trail).await? {
+        match run_preflight(setup, run, call.call(), trail).await? {
             Approved::Yes => {
                 remark(setup, call.call(), trail);
                 return Ok(Permit { call, approved: trail.uses.approved });
@@ -123,7 +123,7 @@ fn described(call: &Validated) -> String {
 /// Takes the call through the preflight steps that its verdict needs. INVARIANT: `trail.verdict` is the verdict on this call.
 ///
 /// Most calls need none of them, so each is boxed: what is not needed takes no room.
-async fn pass_all(
+async fn run_preflight(
     setup: &Setup,
     run: &Run,
     call: &Validated,
@@ -148,7 +148,7 @@ async fn pass_all(
                 asked = true;
             }
             PreflightStep::Checkpoint if call.facts().needs_checkpoint => {
-                Box::pin(open(setup, call, trail)).await?;
+                Box::pin(open_checkpoint(setup, call, trail)).await?;
             }
             PreflightStep::ReverseThinking
             | PreflightStep::Approval
@@ -210,7 +210,7 @@ async fn think(setup: &Setup, call: &Validated, trail: &mut Trail) -> Result<Adv
 }
 
 /// The checkpoint, for tools that ask for it and for no others.
-async fn open(setup: &Setup, call: &Validated, trail: &mut Trail) -> Result<(), Stop> {
+async fn open_checkpoint(setup: &Setup, call: &Validated, trail: &mut Trail) -> Result<(), Stop> {
     let opened = match &setup.checkpoint {
         Some(checkpoint) => {
             decided_within(setup.limits.checkpoint, async { checkpoint.open(call).await }).await

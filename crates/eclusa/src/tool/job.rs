@@ -53,7 +53,7 @@ pub(crate) trait Chamber: Send + Sync {
 
     /// Notes that text from outside has come into the conversation, and how. The error says why that
     /// cannot be kept.
-    fn bring_from_outside(&self, how: &str) -> Result<(), SessionError>;
+    fn mark_tainted(&self, how: &str) -> Result<(), SessionError>;
 
     /// Takes another call through the whole gate, in this run.
     fn pass(&self, run: Run, call: ToolCall) -> BoxFuture<'static, Reply>;
@@ -225,7 +225,7 @@ impl Job {
     /// cannot be kept, nobody gets to see what came.
     pub fn reached_outside(&self) {
         let how = format!("came from the web (`{}`)", plainly(self.call.name()));
-        if let Err(why) = self.gate.bring_from_outside(&how) {
+        if let Err(why) = self.gate.mark_tainted(&how) {
             tracing::warn!("that text from outside came in cannot be kept: {why}");
             self.unmarked.store(true, Ordering::Release);
         }

@@ -37,8 +37,8 @@ async fn what_tools_call_is_kept_to_the_same_tools() {
 async fn taint_goes_out_and_comes_back_in() {
     let world = world().close();
     assert_eq!(world.gate.taint(), None);
-    world.gate.bring_from_outside("a page").unwrap();
-    world.gate.bring_from_outside("another page").unwrap();
+    world.gate.mark_tainted("a page").unwrap();
+    world.gate.mark_tainted("another page").unwrap();
     assert_eq!(world.gate.taint().as_deref(), Some("a page"));
     let other = Run { conversation: "other".into(), ..Run::default() };
     assert_eq!(world.gate.for_run(other).taint(), None);
@@ -77,7 +77,7 @@ async fn each_reply_is_told_when_it_is_there() {
         let later = world.bodies().iter().any(|it| it["call"] == format!("c{}", place + 1));
         told.lock().unwrap().push((place, reply.code(), later));
     };
-    world.gate.pass_all_telling(calls, note).await;
+    world.gate.pass_all_with(calls, note).await;
     let told = told.into_inner().unwrap();
     assert_eq!(told, [(0, "ok", false), (1, "ok", false), (2, "unknown_tool", false)]);
 }

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use eclusa::{Approver, Delegate, Files, Gate, Registry, Run, approve::Said, store::Store};
+use eclusa::{Approver, Delegate, Files, Gate, Registry, Run, approve::AnswerGiven, store::Store};
 use eclusa_config::AgentShell;
 use futures::future::BoxFuture;
 
@@ -92,7 +92,7 @@ impl Session {
         let gate = self.ctx.gate(Surface::Hook, parts).map_err(said)?;
         // An older program kept it in a file of its own.
         if let Some(how) = self.calls.old_taint() {
-            let marked = gate.bring_from_outside(&how);
+            let marked = gate.mark_tainted(&how);
             marked.map_err(|err| format!("that text from outside came in is lost: {err}"))?;
         }
         Ok(gate)
@@ -178,7 +178,7 @@ impl Approver for Queue {
         &'a self,
         question: &'a eclusa::Question,
         wait: bool,
-    ) -> BoxFuture<'a, Result<Said, eclusa::NotAsked>> {
+    ) -> BoxFuture<'a, Result<AnswerGiven, eclusa::NotAsked>> {
         self.asking.begin();
         self.queue.submit(question, wait)
     }

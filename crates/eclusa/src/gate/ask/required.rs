@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crate::{
-    GivenVote, Question, Said, Statement, Stop, Verdict, Vote,
+    AnswerGiven, GivenVote, Question, Statement, Stop, Verdict, Vote,
     approve::votes::{is_statement_of, opens},
     gate::Setup,
     stop::Decider,
@@ -22,7 +22,11 @@ pub(super) fn is_required(question: &Question) -> bool {
 }
 
 /// Checks that an answer which opens the call meets every rule.
-pub(super) async fn check(setup: &Setup, question: &Question, said: &Said) -> Result<(), Stop> {
+pub(super) async fn check(
+    setup: &Setup,
+    question: &Question,
+    said: &AnswerGiven,
+) -> Result<(), Stop> {
     if !is_required(question) || !opens(&said.answer) {
         return Ok(());
     }
@@ -46,7 +50,7 @@ pub(super) async fn check(setup: &Setup, question: &Question, said: &Said) -> Re
 fn vote(
     setup: &Setup,
     question: &Question,
-    said: &Said,
+    said: &AnswerGiven,
     given: &GivenVote,
     queue: &str,
 ) -> Option<Vote> {
