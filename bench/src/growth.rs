@@ -232,7 +232,7 @@ fn question(at: usize) -> Question {
         can_always: false,
         task: None,
         principal: format!("p{}", at / 20),
-        conversation: format!("s{}", at / 20),
+        session: format!("s{}", at / 20),
         time: Duration::from_secs(3600),
     }
 }

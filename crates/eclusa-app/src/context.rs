@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Tools that are not there for every command, and can be ruled about all the same: those of whoever
-/// undoes something, of a conversation with a model, and those of the demo.
+/// undoes something, of a session with a model, and those of the demo.
 const CONTEXTUAL_TOOLS: [&str; 6] = ["undo", "redo", "task", "echo", "note", "time"];
 
 /// The place, and what was configured for it.
@@ -144,7 +144,7 @@ impl AppContext {
             mode: self.mode,
             dry_run: self.dry_run,
             principal: person::name().into(),
-            conversation: COMMAND_LINE.into(),
+            session: COMMAND_LINE.into(),
             ..Run::default()
         }
     }

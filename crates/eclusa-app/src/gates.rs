@@ -102,9 +102,9 @@ impl AppContext {
             Surface::Exec | Surface::Ticket => limits.time_cap = NO_LIMIT,
             // Whoever sits here is asked for as long as it takes.
             Surface::Chat => limits.approval = NO_LIMIT,
-            // Their tools stand for those of another agent: rules may name others.
-            Surface::Hook | Surface::Acp => {}
-            Surface::Run
+            Surface::Hook
+            | Surface::Acp
+            | Surface::Run
             | Surface::Feed
             | Surface::Mcp
             | Surface::Ask
@@ -161,6 +161,7 @@ impl AppContext {
                 builder = builder.approval_queue(queue).questions(questions);
             }
         }
+        // The tools of a hook stand for those of another agent: rules may name others.
         if !matches!(surface, Surface::Hook | Surface::Acp) {
             self.check_tool_names(&registry)?;
         }

@@ -43,12 +43,12 @@ pub fn first_record(log: &dyn Log, since: Since) -> Result<u64, Failure> {
     calls::first_record_at(log, at).map_err(Failure::failed)
 }
 
-/// True when both belong to one turn of one conversation. Where nobody counts turns, a call and
+/// True when both belong to one turn of one session. Where nobody counts turns, a call and
 /// those that its tool made are one.
 pub fn are_of_one_turn(one: &CallRecord, other: &CallRecord) -> bool {
     let root = |it: &CallRecord| it.parent().unwrap_or(it.number());
     match (one.turn(), other.turn()) {
-        (Some(a), Some(b)) => a == b && one.conversation() == other.conversation(),
+        (Some(a), Some(b)) => a == b && one.session() == other.session(),
         _ => root(one) == root(other),
     }
 }

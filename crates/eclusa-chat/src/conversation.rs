@@ -222,7 +222,7 @@ impl Conversation {
         }
         let cancel = self.handle.begin(CancellationToken::new());
         let run = Run {
-            conversation: self.head.id.as_str().into(),
+            session: self.head.id.as_str().into(),
             turn: self.turn,
             cancel: cancel.clone(),
             tools: self.persona.tools.as_ref().map(|it| it.iter().cloned().collect()),

@@ -131,7 +131,7 @@ async fn parked(queue: &SqliteQueue, number: usize) -> Result<Duration, String> 
     }
 }
 
-/// A question like many others; each conversation has a few.
+/// A question like many others; each session has a few.
 fn question(number: usize) -> Question {
     let command = format!("git push origin feature-{number}");
     Question {
@@ -156,7 +156,7 @@ fn question(number: usize) -> Question {
         grant: None,
         can_always: false,
         principal: "agent".to_owned(),
-        conversation: format!("talk-{}", number / 10),
+        session: format!("talk-{}", number / 10),
         task: None,
         time: Duration::from_secs(3_600),
     }

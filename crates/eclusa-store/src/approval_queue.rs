@@ -7,7 +7,7 @@
 
 mod allowances;
 mod answer_columns;
-mod conversations;
+mod approval_record;
 mod holder;
 mod outbox;
 mod park;
@@ -15,6 +15,7 @@ mod questions;
 mod read;
 mod requests;
 mod rows;
+mod sessions;
 mod votes;
 mod watcher;
 mod wire;

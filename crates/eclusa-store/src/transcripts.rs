@@ -192,12 +192,12 @@ fn put(tx: &Transaction<'_>, row: &TranscriptRow) -> Result<(), StoreError> {
         .map(drop)
 }
 
-fn insert(tx: &Transaction<'_>, conversation: &str, item: &ItemRow) -> Result<(), StoreError> {
+fn insert(tx: &Transaction<'_>, session: &str, item: &ItemRow) -> Result<(), StoreError> {
     let sql = "INSERT INTO items \
                (conversation, seq, turn, message, at, role, kind, body, blocks, log_at) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
     let params = params![
-        conversation,
+        session,
         to_sql(item.seq),
         to_sql(item.turn),
         item.message.map(to_sql),

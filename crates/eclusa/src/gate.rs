@@ -19,7 +19,6 @@ mod allowance;
 mod ask;
 mod ask_hosts;
 mod builder;
-mod conversations;
 pub(crate) mod execute;
 mod judge;
 mod judge_changes;
@@ -29,6 +28,7 @@ mod picked;
 mod question;
 pub(crate) mod release;
 pub(crate) mod review;
+mod sessions;
 pub(crate) mod settle;
 mod setup;
 mod spending;
@@ -159,7 +159,7 @@ impl Gate {
     ) -> Reply {
         let (mut entry, readable) = self.ledger.open(&self.run, incoming);
         self.setup.events.send(|| Event::Received {
-            conversation: self.run.conversation.clone(),
+            session: self.run.session.clone(),
             call: entry.trail.call.id.clone(),
             tool: entry.trail.call.tool.clone(),
         });
@@ -178,7 +178,7 @@ impl Gate {
         let reply = entry.close(outcome).await;
         self.setup.state.metrics.count(reply.code(), destructive, reply.time());
         self.setup.events.send(|| Event::Ended {
-            conversation: self.run.conversation.clone(),
+            session: self.run.session.clone(),
             call: reply.id().to_owned(),
             tool: reply.tool().to_owned(),
             code: reply.code(),
@@ -200,7 +200,7 @@ impl Gate {
             gen_ai.tool.name = tool,
             gen_ai.tool.call.id = incoming.id(),
             gen_ai.tool.type = "function",
-            gen_ai.conversation.id = &*self.run.conversation,
+            gen_ai.conversation.id = &*self.run.session,
             eclusa.decision = tracing::field::Empty,
             eclusa.outcome = tracing::field::Empty,
             error.type = tracing::field::Empty,
@@ -236,16 +236,16 @@ impl Gate {
         }
     }
 
-    /// What brought text from outside into this conversation, if anything did.
+    /// What brought text from outside into this session, if anything did.
     pub fn taint(&self) -> Option<Arc<str>> {
-        conversations::taint(&self.setup, &self.run)
+        sessions::taint(&self.setup, &self.run)
     }
 
-    /// Notes that text from outside has come into this conversation, and how: with an attachment,
+    /// Notes that text from outside has come into this session, and how: with an attachment,
     /// or before the program was started again. What came first stands.
     /// The error says why that cannot be kept: then the text must not come in.
     pub fn mark_tainted(&self, how: &str) -> Result<(), SessionError> {
-        conversations::mark_tainted(&self.setup, &self.run, how)
+        sessions::mark_tainted(&self.setup, &self.run, how)
     }
 
     /// Puts it on record that this is about to leave for a model. What cannot be recorded is not
@@ -254,16 +254,16 @@ impl Gate {
         self.ledger.record_sent(&self.run, sent).await
     }
 
-    /// Ends this conversation for good: what is kept of it is forgotten, and what tools run for it
+    /// Ends this session for good: what is kept of it is forgotten, and what tools run for it
     /// ends. Its name is not used again.
-    pub fn end_conversation(&self) {
-        conversations::end(&self.setup, &self.run, true);
+    pub fn end_session(&self) {
+        sessions::end(&self.setup, &self.run, true);
     }
 
-    /// Leaves this conversation, which may be taken up again: what people answered for it is
+    /// Leaves this session, which may be taken up again: what people answered for it is
     /// forgotten, and what tools run for it ends. That text from outside came in stays known.
-    pub fn leave_conversation(&self) {
-        conversations::end(&self.setup, &self.run, false);
+    pub fn leave_session(&self) {
+        sessions::end(&self.setup, &self.run, false);
     }
 
     /// What policy says of a call in this run, and of which class it is. Runs nothing, asks
@@ -292,7 +292,7 @@ impl Gate {
         let judged = catch_unwind(AssertUnwindSafe(|| {
             let tool = self.find(&entry.trail.call.tool)?;
             let call = validate::validate(tool, &mut entry.trail)?;
-            let call = call.with_context(conversations::moment(&self.setup, &self.run));
+            let call = call.with_context(sessions::moment(&self.setup, &self.run));
             let verdict = judge::judge(&self.setup, &self.run, &call);
             Ok(make(&call, verdict))
         }));
@@ -315,7 +315,7 @@ impl Gate {
         }
         let tool = self.find(&entry.trail.call.tool)?;
         let call = validate::validate(tool, &mut entry.trail)?;
-        let call = call.with_context(conversations::moment(&self.setup, &self.run));
+        let call = call.with_context(sessions::moment(&self.setup, &self.run));
         entry.reached(Stage::Validated);
         let call = review::review(&self.setup, call, &mut entry.trail).await?;
         entry.reached(Stage::Reviewed);
@@ -341,14 +341,14 @@ impl Gate {
         if self.run.cancel.is_cancelled() {
             return Err(Stop::Cancelled { ran: false });
         }
-        let marked = conversations::mark_tainted_by(&self.setup, &self.run, permit.call());
+        let marked = sessions::mark_tainted_by(&self.setup, &self.run, permit.call());
         entry.trail.taint = marked.map_err(|why| {
             let why = format!("text from outside would come in, and that cannot be kept: {why}");
             Stop::denied(Decider::Gate, why)
         })?;
         let started = entry.start(&permit).await?;
         self.setup.events.send(|| Event::Started {
-            conversation: self.run.conversation.clone(),
+            session: self.run.session.clone(),
             call: entry.trail.call.id.clone(),
             tool: entry.trail.name().to_owned(),
             number: entry.number(),

@@ -102,7 +102,7 @@ async fn the_example_is_what_the_gate_writes() {
     let log = Arc::new(MemoryLog::default());
     let setup =
         Gate::builder().registry(registry).policy(Fine).log(log.clone()).clock(Arc::new(Noon));
-    let run = Run { conversation: "talk".into(), principal: "ana".into(), ..Run::default() };
+    let run = Run { session: "talk".into(), principal: "ana".into(), ..Run::default() };
     let call = ToolCall::new("call_1", "echo", json!({"text": "hello", "count": 2}));
     setup.build().unwrap().for_run(run).pass(call.because("to hear it")).await;
 

@@ -103,7 +103,7 @@ impl Conversation {
         if queued.question.principal != *self.gate.run().principal {
             return Standing::Waits;
         }
-        if !self.asked_as(&queued.question.conversation) {
+        if !self.asked_as(&queued.question.session) {
             let why = "its question belongs to another conversation".to_owned();
             return Standing::Over("approval_expired", why);
         }

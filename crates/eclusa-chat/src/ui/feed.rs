@@ -82,7 +82,7 @@ pub async fn run(ctx: &AppContext, args: FeedArgs, json: bool) -> Result<Exit, F
     let gate = ctx.gate(Surface::Feed, GateParts::asking(&store, terminal))?;
     cancel_on_signal(gate.run().cancel.clone());
     let gate = gate.for_run(Run {
-        conversation: args.session.into(),
+        session: args.session.into(),
         turn: args.turn,
         ..gate.run().clone()
     });

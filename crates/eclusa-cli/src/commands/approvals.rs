@@ -317,7 +317,7 @@ fn as_json(queue: &WorkspaceQueue, queued: &QueuedQuestion) -> serde_json::Value
         "reason": question.reason,
         "binding": question.binding,
         "principal": question.principal,
-        "conversation": question.conversation,
+        "conversation": question.session,
         "because": question.verdict.because.iter().map(ToString::to_string).collect::<Vec<_>>(),
     })
 }

@@ -80,7 +80,7 @@ fn look(sandboxes: &Sandboxes, paths: &Paths, ctx: &AppContext) -> Result<Findin
         cwd: paths.workspace.clone(),
         writes: Writes::Refused,
         time: Duration::from_secs(20),
-        conversation: None,
+        session: None,
         background: false,
         hidden: eclusa::policy::HiddenPaths::nothing(),
         hosts: Default::default(),

@@ -105,11 +105,11 @@ impl Server {
                     if let Some(id) = id {
                         self.shared.pending.answered(&id);
                     }
-                    let conversation = self.conversation(context);
+                    let session = self.session(context);
                     if reply.aborted() {
-                        self.shared.end_turn(&conversation);
+                        self.shared.end_turn(&session);
                     }
-                    Ok(match self.shared.turn_ended(&conversation) && reply.code() == "cancelled" {
+                    Ok(match self.shared.turn_ended(&session) && reply.code() == "cancelled" {
                         true => Dispatched::Stopped,
                         false => Dispatched::Done(reply, side_results),
                     })
@@ -216,19 +216,19 @@ impl Server {
         let given = named("claudecode/toolUseId").or_else(|| named("callId"));
         match given.filter(|it| !self.shared.calls.has(it)) {
             Some(id) => id.to_owned(),
-            None => format!("{}-{}", self.conversation, self.shared.number()),
+            None => format!("{}-{}", self.session, self.shared.number()),
         }
     }
 
     pub(crate) fn gate_for(&self, gate: &Gate, context: &RequestContext<RoleServer>) -> Gate {
-        let (conversation, cancel) = (self.conversation(context), self.gone.child_token());
-        if self.shared.turn_ended(&conversation) {
+        let (session, cancel) = (self.session(context), self.gone.child_token());
+        if self.shared.turn_ended(&session) {
             cancel.cancel();
         }
         let client = context.client_info().map(|it| client_name(&it.name, &it.version));
         // A client that goes away may come back for the answers to its questions.
         let leave = self.gone.clone();
-        gate.for_run(Run { conversation, cancel, leave, client, ..gate.run().clone() })
+        gate.for_run(Run { session, cancel, leave, client, ..gate.run().clone() })
     }
 
     /// What the client said about itself: with this request, or when it connected.

@@ -54,7 +54,7 @@ const LIST_GRACE: Duration = Duration::from_secs(1);
 /// One connection, or one request of a client that has none.
 pub(crate) struct Server {
     pub(crate) shared: Arc<ServerState>,
-    pub(crate) conversation: Arc<str>,
+    pub(crate) session: Arc<str>,
     /// Cancelled when the connection ends.
     pub(crate) gone: CancellationToken,
     /// Which messages of servers a client of the older era wants to hear.
@@ -64,19 +64,19 @@ pub(crate) struct Server {
     pub(crate) asking: Arc<tokio::sync::Mutex<()>>,
     /// Whether a client stays connected, whatever its era.
     pub(crate) stays: bool,
-    /// Set by the first call that is part of the conversation of this connection.
+    /// Set by the first call that is part of the session of this connection.
     pub(crate) spoken: AtomicBool,
 }
 
 impl Server {
-    /// A server for one client, whose answers "for this conversation" hold while it is connected.
+    /// A server for one client, whose answers "for this session" hold while it is connected.
     pub(crate) fn new(shared: Arc<ServerState>) -> io::Result<Server> {
-        let conversation = format!("mcp-{}", token()?).into();
+        let session = format!("mcp-{}", token()?).into();
         let gone = shared.gone.child_token();
         let level = Arc::new(Mutex::new(LoggingLevel::Info));
         let (watches, spoken) = (Subscriptions::default(), AtomicBool::new(false));
         let asking = Arc::default();
-        Ok(Server { shared, conversation, gone, level, watches, asking, stays: true, spoken })
+        Ok(Server { shared, session, gone, level, watches, asking, stays: true, spoken })
     }
 
     /// The gate and the servers behind it. Those that are about to come up get a moment, because

@@ -15,7 +15,7 @@ use crate::{
     writer::{Transaction, to_sql},
 };
 
-/// So many questions of one conversation wait at most; more would only wear people out.
+/// So many questions of one session wait at most; more would only wear people out.
 const MAX_OF_CONVERSATION: u64 = 50;
 
 /// So many questions wait at most.
@@ -63,9 +63,8 @@ pub(super) fn park(
                    nonce = hex(randomblob(16)), held_until = ?5, \
                    expires = CASE state WHEN 'pending' THEN max(expires, ?6) ELSE expires END, \
                    changed = ?7 WHERE id = ?1 RETURNING nonce";
-        let (call, conversation, change) = (&asked.call, &asked.conversation, next_change(tx)?);
-        let row =
-            params![to_sql(id), call, conversation, holder, held_until, to_sql(expires), change];
+        let (call, session, change) = (&asked.call, &asked.session, next_change(tx)?);
+        let row = params![to_sql(id), call, session, holder, held_until, to_sql(expires), change];
         let nonce: String =
             tx.connection.query_row(sql, row, |row| row.get(0)).in_store(tx.path)?;
         if state == QuestionState::Pending {
@@ -76,14 +75,14 @@ pub(super) fn park(
         return Ok(ParkOutcome::Answered { id, taken });
     }
     let pending = "SELECT count FROM waiting";
-    let of_conversation = "SELECT count(*) FROM questions INDEXED BY questions_of \
+    let of_session = "SELECT count(*) FROM questions INDEXED BY questions_of \
                            WHERE state = 'pending' AND conversation = ?1";
     let count = |sql: &str, params: &[&dyn rusqlite::ToSql]| {
         let mut select = tx.connection.prepare_cached(sql)?;
         select.query_row(params, |row| row.get::<_, i64>(0)).map(from_sql)
     };
     let all = count(pending, &[]).in_store(tx.path)?;
-    let of_this = count(of_conversation, &[&asked.conversation]).in_store(tx.path)?;
+    let of_this = count(of_session, &[&asked.session]).in_store(tx.path)?;
     if all >= MAX_PENDING {
         return Ok(ParkOutcome::Full(all));
     }
@@ -96,7 +95,7 @@ pub(super) fn park(
                hex(randomblob(16)), ?12) RETURNING id, nonce";
     let row = params![
         asked.principal,
-        asked.conversation,
+        asked.session,
         asked.call,
         asked.binding,
         &asked.shown.as_bytes()[..],
@@ -114,7 +113,7 @@ pub(super) fn park(
     Ok(waits(id, nonce))
 }
 
-/// A no that still covers the same question in the same conversation.
+/// A no that still covers the same question in the same session.
 fn recent_no(
     tx: &Transaction<'_>,
     asked: &QuestionRow,
@@ -128,7 +127,7 @@ fn recent_no(
     let covers = u64::try_from(NO_COVERS.as_millis()).unwrap_or(u64::MAX);
     let since = to_sql(now.saturating_sub(covers));
     let mut select = tx.connection.prepare_cached(sql).in_store(tx.path)?;
-    let row = params![asked.binding, asked.principal, asked.conversation, since];
+    let row = params![asked.binding, asked.principal, asked.session, since];
     let found = select.query_row(row, |row| {
         let by: Option<String> = row.get(1)?;
         let reason: Option<String> = row.get(2)?;

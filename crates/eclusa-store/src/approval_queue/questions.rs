@@ -10,7 +10,7 @@ use eclusa::{
 use futures::future::BoxFuture;
 
 use super::{
-    SqliteQueue, allowances, checked, conversations, outbox, park, read, requests, rows, votes,
+    SqliteQueue, allowances, checked, outbox, park, read, requests, rows, sessions, votes,
 };
 use crate::{error::InStore as _, writer::Transaction};
 
@@ -83,15 +83,14 @@ impl Questions for SqliteQueue {
         })
     }
 
-    fn end_conversation<'a>(
+    fn end_session<'a>(
         &'a self,
-        conversation: &'a str,
+        session: &'a str,
         by: &'a str,
     ) -> BoxFuture<'a, Result<u64, QueueError>> {
         Box::pin(async move {
-            let (conversation, by, now) = (conversation.to_owned(), by.to_owned(), self.now());
-            let end =
-                move |tx: &mut Transaction<'_>| conversations::end(tx, &conversation, &by, now);
+            let (session, by, now) = (session.to_owned(), by.to_owned(), self.now());
+            let end = move |tx: &mut Transaction<'_>| sessions::end(tx, &session, &by, now);
             let ended = self.store.write_later(end).await;
             self.store.inner.answered.notify_waiters();
             ended.map_err(QueueError::from)?

@@ -10,13 +10,13 @@ use rusqlite::{OptionalExtension, params};
 
 use super::{
     answer_columns::{AnswerColumns, from_columns, seal},
+    approval_record::ApprovalRecord,
     read::{from_sql, times},
     votes, wire,
 };
 use crate::{
     SqliteStore, StoreError,
     error::InStore,
-    store_records::{Approval, StoreRecord},
     writer::{Transaction, to_sql},
 };
 
@@ -27,7 +27,7 @@ const MAX_CHANGES: usize = 1_000;
 #[derive(Debug, Clone)]
 pub(super) struct QuestionRow {
     pub(super) principal: String,
-    pub(super) conversation: String,
+    pub(super) session: String,
     pub(super) call: String,
     pub(super) binding: String,
     pub(super) shown: Hash,
@@ -39,7 +39,7 @@ impl QuestionRow {
     pub(super) fn new(question: &Question) -> Result<QuestionRow, String> {
         Ok(QuestionRow {
             principal: question.principal.clone(),
-            conversation: question.conversation.clone(),
+            session: question.session.clone(),
             call: question.call.clone(),
             binding: question.binding.clone(),
             shown: wire::shown(question)?,
@@ -198,7 +198,7 @@ fn write_answer(
     let waited = Some(now.saturating_sub(found.created));
     let event = "answered";
     let decision = ApprovalRecord { event, answer: word, proof: Some(proof), reason, ms: waited };
-    record(tx, question, id, &decision, by, now)
+    decision.write(tx, question, id, by, now)
 }
 
 /// Takes a yes back, and puts that on record.
@@ -217,7 +217,7 @@ pub(super) fn revoke(
     let question = wire::read(&found.question).map_err(|why| damaged(tx.path, id, &why))?;
     let decision =
         ApprovalRecord { event: "revoked", answer: "revoked", ..ApprovalRecord::default() };
-    record(tx, &question, id, &decision, by, now)?;
+    decision.write(tx, &question, id, by, now)?;
     Ok(Ok(()))
 }
 
@@ -362,46 +362,6 @@ pub(super) fn next_change(tx: &Transaction<'_>) -> Result<i64, StoreError> {
     let sql = "SELECT coalesce(max(changed), 0) + 1 FROM questions";
     let mut select = tx.connection.prepare_cached(sql).in_store(tx.path)?;
     select.query_row([], |row| row.get(0)).in_store(tx.path)
-}
-
-/// What a record says of a decision.
-#[derive(Default)]
-struct ApprovalRecord<'a> {
-    event: &'static str,
-    answer: &'static str,
-    /// How sure it is who decided.
-    proof: Option<Proof>,
-    /// Why not.
-    reason: Option<&'a str>,
-    /// How long the question waited, in milliseconds.
-    ms: Option<u64>,
-}
-
-/// Who decided what, in the log.
-fn record(
-    tx: &mut Transaction<'_>,
-    question: &Question,
-    id: u64,
-    decision: &ApprovalRecord<'_>,
-    by: &str,
-    now: u64,
-) -> Result<(), StoreError> {
-    let &ApprovalRecord { event, answer, proof, reason, ms } = decision;
-    let (binding, proof) = (question.binding.as_str(), proof.map(Proof::as_str));
-    let note = StoreRecord {
-        approval: Some(Approval { answer, binding, by, proof, question: Some(id) }),
-        at: now,
-        call: &question.call,
-        conversation: &question.conversation,
-        event,
-        ms,
-        principal: &question.principal,
-        reason,
-        tool: &question.tool,
-        v: 1,
-        ..StoreRecord::default()
-    };
-    tx.append(None, note.body()).map(drop)
 }
 
 pub(super) fn damaged(path: &std::path::Path, id: u64, what: &str) -> StoreError {

@@ -59,7 +59,7 @@ pub(crate) fn question(time: Duration) -> Question {
         can_always: false,
         task: Some("reviewer".to_owned()),
         principal: "agent-7".to_owned(),
-        conversation: "talk".to_owned(),
+        session: "talk".to_owned(),
         time,
     }
 }

@@ -20,11 +20,11 @@ use crate::{
     room::{HandClock, stranger},
 };
 
-/// The question of a round: another call of another conversation each time.
+/// The question of a round: another call of another session each time.
 fn asked(round: u64) -> Question {
     let time = std::time::Duration::from_secs(3600);
-    let (binding, conversation) = (format!("b{round}"), format!("talk {round}"));
-    Question { binding, conversation, ..question(time) }
+    let (binding, session) = (format!("b{round}"), format!("talk {round}"));
+    Question { binding, session, ..question(time) }
 }
 
 /// By a clock that stands still nothing expires on a slow machine.

@@ -38,10 +38,10 @@ async fn whoever_asks_again_gets_the_answer_that_came_meanwhile_once() {
     let room = Room::new();
     let queue = SqliteQueue::new(room.open());
     assert_eq!(park(&queue, &asks()).await, Err(NotAsked::Parked(1)));
-    // Another call of another conversation that asks the same is the same question.
+    // Another call of another session that asks the same is the same question.
     let again = Question {
         call: "call-2".to_owned(),
-        conversation: "later".to_owned(),
+        session: "later".to_owned(),
         reason: Some("because".to_owned()),
         ..asks()
     };
@@ -110,7 +110,7 @@ async fn a_no_covers_the_same_call_of_the_conversation_for_a_while() {
     queue.answer(1, no.clone(), "ann").unwrap();
     assert_eq!(park(&queue, &asks()).await, said(no.clone(), 1));
     assert_eq!(park(&queue, &asks()).await, said(no, 1));
-    let elsewhere = Question { conversation: "another".to_owned(), ..asks() };
+    let elsewhere = Question { session: "another".to_owned(), ..asks() };
     assert_eq!(park(&queue, &elsewhere).await, Err(NotAsked::Parked(2)));
     room.clock.forward(10 * MINUTE);
     assert_eq!(park(&queue, &asks()).await, Err(NotAsked::Parked(3)));
@@ -210,7 +210,7 @@ async fn a_conversation_that_asks_too_much_is_refused() {
     let more = Question { binding: "more".to_owned(), ..asks() };
     let Err(NotAsked::Failed(why)) = park(&queue, &more).await else { panic!("it was queued") };
     assert_eq!(why, "50 approvals are pending already; answer some of them first");
-    let elsewhere = Question { conversation: "another".to_owned(), ..more };
+    let elsewhere = Question { session: "another".to_owned(), ..more };
     assert!(matches!(park(&queue, &elsewhere).await, Err(NotAsked::Parked(_))));
 }
 

@@ -244,7 +244,7 @@ async fn where_a_conversation_works_is_remembered() {
     assert!(reply.text().ends_with("/workspace/sub\n"), "{}", reply.content());
     let reply = world.bash("pwd; cd /").await;
     assert!(reply.text().ends_with("/workspace/sub\n"), "{}", reply.content());
-    let other = world.gate.for_run(Run { conversation: "other".into(), ..Run::default() });
+    let other = world.gate.for_run(Run { session: "other".into(), ..Run::default() });
     let reply = other.pass(ToolCall::new("c1", "bash", json!({"command": "pwd"}))).await;
     assert!(reply.text().ends_with("/workspace\n"), "{}", reply.content());
     let reply = world.pass("bash", json!({"command": "pwd", "cwd": "../.."})).await;

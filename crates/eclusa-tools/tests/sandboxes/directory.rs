@@ -114,8 +114,8 @@ fn the_directory_of_a_conversation_is_judged_and_recorded() {
     assert_eq!((reply.code(), reply.text()), ("ok", "open\n"));
     let records = world.log.records();
     assert!(records.iter().any(|it| it.body.contains(r#""cwd":"sub""#)), "{records:?}");
-    // Another conversation starts in the workspace, and `.` leads back there.
-    let other = world.gate.for_run(Run { conversation: "other".into(), ..Run::default() });
+    // Another session starts in the workspace, and `.` leads back there.
+    let other = world.gate.for_run(Run { session: "other".into(), ..Run::default() });
     let reply = world.pass_in(&other, json!({"command": "pwd"}));
     assert!(reply.text().ends_with("/workspace\n"), "{}", reply.content());
     assert_eq!(world.pass(json!({"command": "pwd", "cwd": "."})).code(), "ok");

@@ -147,9 +147,9 @@ impl Work {
         self.gate.pass_blocking(ToolCall::new("c", tool, args)).unwrap()
     }
 
-    /// Passes one call of another conversation.
-    pub(crate) fn call_in(&self, conversation: &str, tool: &str, args: Value) -> Reply {
-        let run = Run { conversation: conversation.into(), mode: Mode::Yolo, ..Run::default() };
+    /// Passes one call of another session.
+    pub(crate) fn call_in(&self, session: &str, tool: &str, args: Value) -> Reply {
+        let run = Run { session: session.into(), mode: Mode::Yolo, ..Run::default() };
         self.gate.for_run(run).pass_blocking(ToolCall::new("c", tool, args)).unwrap()
     }
 

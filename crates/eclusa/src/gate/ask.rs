@@ -10,7 +10,7 @@ use crate::{
     Answer, AnswerGiven, Decision, Event, Grant, NotAsked, OnNoApprover, Policy as _, Preview,
     Question, Reason, ReasonId, Rules, Run, Source, Stop, Validated, Verdict,
     audit::{body::Approval, trail::Trail},
-    gate::{Setup, allowance, conversations, judge::judge, picked, question::question},
+    gate::{Setup, allowance, judge::judge, picked, question::question, sessions},
     stop::Decider,
 };
 
@@ -46,7 +46,7 @@ pub(crate) async fn ask(
     trail: &mut Trail,
 ) -> Result<Approved, Stop> {
     let grant = grant_for(setup, call, trail.verdict.as_ref());
-    let covered = || conversations::covering(setup, run, grant.as_ref());
+    let covered = || sessions::covering(setup, run, grant.as_ref());
     let remembered = |trail: &mut Trail, by| {
         trail.uses.approved = true;
         note(trail, call, "remembered", by, None);
@@ -111,7 +111,7 @@ pub(crate) async fn ask_about_changes(
     let by_default = |it: &Reason| it.decision < Decision::Ask || it.source == Source::Default;
     let plain = verdict.because.iter().all(by_default);
     let grant = plain.then(|| grant_for(setup, call, Some(&verdict))).flatten();
-    let covered = || conversations::covering(setup, run, grant.as_ref());
+    let covered = || sessions::covering(setup, run, grant.as_ref());
     let digest = trail.changes.as_ref().map_or_else(String::new, |it| it.digest.to_string());
     let binding = format!("{} {digest}", call.binding());
     let noted = |trail: &mut Trail, answer, by, question| {
@@ -172,7 +172,7 @@ async fn turn<'a>(setup: &'a Setup, run: &Run, call: &Validated) -> MutexGuard<'
     // Whoever waits for the call can be told that it stands still.
     let (id, tool) = (call.id(), call.name());
     setup.events.send(|| Event::Queued {
-        conversation: run.conversation.clone(),
+        session: run.session.clone(),
         call: id.to_owned(),
         tool: tool.to_owned(),
     });
@@ -266,7 +266,7 @@ fn remember_answer(
         }
         (Answer::Abort, _) => return Err(Stop::Aborted { ran: false }),
         (Answer::Session, Some(grant)) => {
-            if let Err(why) = conversations::grant(setup, run, &grant) {
+            if let Err(why) = sessions::grant(setup, run, &grant) {
                 trail.warnings.push(format!(
                     "approved this once, but the answer for this session could not be kept: {why}"
                 ));
@@ -301,7 +301,7 @@ fn still_bound(setup: &Setup, run: &Run, call: &Validated) -> Result<(), Stop> {
     }
 }
 
-/// What a yes would cover beyond this call. While there is text from outside in the conversation,
+/// What a yes would cover beyond this call. While there is text from outside in the session,
 /// each call that could do harm with it is looked at on its own.
 fn grant_for(setup: &Setup, call: &Validated, verdict: Option<&Verdict>) -> Option<Grant> {
     let tainted = |it: &Reason| it.decision == Decision::Ask && it.origin == ReasonId::Taint;
@@ -388,7 +388,7 @@ fn note(
 /// Tells whoever is listening how the question ended.
 pub(super) fn emit_approval_event(setup: &Setup, call: &Validated, approved: bool, source: &str) {
     setup.events.send(|| Event::ToolApproval {
-        conversation: call.context().conversation.clone().unwrap_or_default(),
+        session: call.context().session.clone().unwrap_or_default(),
         call: call.id().to_owned(),
         tool: call.name().to_owned(),
         params: setup.redactor.value(call.args()).0.into_owned(),

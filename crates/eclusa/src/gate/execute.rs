@@ -58,7 +58,7 @@ impl Chamber for Gate {
 
 impl Gate {
     /// The gate for a model that works inside a call that runs here. Its calls are recorded under
-    /// that one and belong to the same conversation; it has no other tools than these, and no
+    /// that one and belong to the same session; it has no other tools than these, and no
     /// looser mode.
     pub fn for_task(&self, job: &Job, task: &str, tools: &[String], mode: Option<Mode>) -> Gate {
         let outer = job.run();

@@ -48,7 +48,7 @@ impl Ledger {
         let entry = Entry {
             ledger: self,
             run,
-            trail: Trail::new(call, run.conversation.clone()),
+            trail: Trail::new(call, run.session.clone()),
             stage: Stage::Received,
             start: None,
             number: None,
@@ -211,7 +211,7 @@ impl Entry<'_> {
         let mut body = Body {
             at: self.ledger.now(),
             call: &trail.call.id,
-            conversation: &self.run.conversation,
+            conversation: &self.run.session,
             event,
             start: self.start,
             tool: trail.name().into(),

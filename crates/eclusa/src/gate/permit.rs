@@ -11,9 +11,9 @@ use crate::{
     gate::{
         Setup,
         ask::{Approved, ask},
-        conversations::consume_uses,
         judge::judge,
         review::review,
+        sessions::consume_uses,
     },
     stop::{Decider, HumanDuration},
 };

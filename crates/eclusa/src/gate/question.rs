@@ -50,7 +50,7 @@ pub(super) fn question_with(
         can_always: setup.state.memory.can_always() && grant.as_ref().is_some_and(Grant::can_last),
         grant,
         principal: run.principal.to_string(),
-        conversation: run.conversation.to_string(),
+        session: run.session.to_string(),
         task: run.task.as_deref().map(str::to_owned),
         time,
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::{
     ChangeTotals, Changes, Run, SessionError,
-    gate::{Setup, conversations::update},
+    gate::{Setup, sessions::update},
 };
 
 /// What came of counting changes in.
@@ -74,6 +74,6 @@ pub(super) fn give_back(setup: &Setup, run: &Run, counted: &Counted) {
         }
     });
     if let Err(why) = given {
-        tracing::warn!("what session `{}` has used cannot be changed: {why}", run.conversation);
+        tracing::warn!("what session `{}` has used cannot be changed: {why}", run.session);
     }
 }

@@ -191,9 +191,9 @@ async fn an_answer_for_the_conversation_holds_in_it_and_nowhere_else() {
     let asked = world.questions();
     assert_eq!(world.gate.pass(call("nest", "git 1")).await.code(), "ok");
     assert_eq!(world.questions(), asked);
-    let other = world.gate.for_run(Run { conversation: "other".into(), ..Run::default() });
+    let other = world.gate.for_run(Run { session: "other".into(), ..Run::default() });
     assert_eq!(other.pass(call("nest", "git 1")).await.code(), "denied_by_person");
-    world.gate.end_conversation();
+    world.gate.end_session();
     assert_eq!(world.gate.pass(call("nest", "git 1")).await.code(), "approver_failed");
 }
 
@@ -260,7 +260,7 @@ async fn always_is_kept_where_there_is_a_place_for_it() {
     let world = world.close();
     assert_eq!(world.gate.pass(call("look", "git a")).await.code(), "ok");
     assert_eq!(kept.0.lock().unwrap()[0].to_string(), "every call of `look`");
-    let other = world.gate.for_run(Run { conversation: "other".into(), ..Run::default() });
+    let other = world.gate.for_run(Run { session: "other".into(), ..Run::default() });
     assert_eq!(other.pass(call("look", "git b")).await.code(), "ok");
     assert_eq!(world.questions(), 1);
     // What cannot be kept is still a yes, once, and says so.

@@ -18,7 +18,7 @@ async fn a_call_that_ran_has_a_start_and_an_end_that_point_at_each_other() {
     // S0.34, S1.64, S3.25, S3.33, S4.34, invariant 5
     let mut world = world();
     world.run.principal = "ana".into();
-    world.run.conversation = "talk".into();
+    world.run.session = "talk".into();
     let world = world.close();
     let reply = world.gate.pass(call("bash", "ls").because("to see").from(Origin::Mcp)).await;
     let [start, end] = &world.bodies()[..] else { panic!("two records") };

@@ -40,9 +40,9 @@ async fn taint_goes_out_and_comes_back_in() {
     world.gate.mark_tainted("a page").unwrap();
     world.gate.mark_tainted("another page").unwrap();
     assert_eq!(world.gate.taint().as_deref(), Some("a page"));
-    let other = Run { conversation: "other".into(), ..Run::default() };
+    let other = Run { session: "other".into(), ..Run::default() };
     assert_eq!(world.gate.for_run(other).taint(), None);
-    world.gate.end_conversation();
+    world.gate.end_session();
     assert_eq!(world.gate.taint(), None);
 }
 
@@ -88,15 +88,15 @@ async fn events_name_their_conversation() {
     let mut events = world.gate.events().listen();
     world
         .gate
-        .for_run(Run { conversation: "k3".into(), ..Run::default() })
+        .for_run(Run { session: "k3".into(), ..Run::default() })
         .pass(call("echo", "a"))
         .await;
     while let Ok(event) = events.try_recv() {
         match &*event {
-            Event::Received { conversation, .. }
-            | Event::Started { conversation, .. }
-            | Event::Progress { conversation, .. }
-            | Event::Ended { conversation, .. } => assert_eq!(&**conversation, "k3"),
+            Event::Received { session, .. }
+            | Event::Started { session, .. }
+            | Event::Progress { session, .. }
+            | Event::Ended { session, .. } => assert_eq!(&**session, "k3"),
             other => panic!("{other:?}"),
         }
     }

@@ -92,9 +92,9 @@ impl Process {
     }
 }
 
-fn modes(conversation: &str, mode: Mode) -> ModeRule {
-    let conversation = Some(Names::new([conversation]).unwrap());
-    ModeRule { mode, client: None, conversation }
+fn modes(session: &str, mode: Mode) -> ModeRule {
+    let session = Some(Names::new([session]).unwrap());
+    ModeRule { mode, client: None, session }
 }
 
 #[tokio::test]
@@ -103,9 +103,8 @@ async fn rules_about_modes_hold_for_every_run_and_for_no_other() {
     world.setup =
         world.setup.modes(vec![modes("careful", Mode::ConfirmAll), modes("loose", Mode::Yolo)]);
     let gate = world.close().gate;
-    let named = |gate: &Gate, name: &str| {
-        gate.for_run(Run { conversation: name.into(), ..gate.run().clone() })
-    };
+    let named =
+        |gate: &Gate, name: &str| gate.for_run(Run { session: name.into(), ..gate.run().clone() });
     let decided = |gate: &Gate| {
         let call = ToolCall::new("c", "echo", json!({"text": "x"}));
         gate.check(call).unwrap().1.decision
@@ -119,7 +118,7 @@ async fn rules_about_modes_hold_for_every_run_and_for_no_other() {
     assert_eq!(decided(&named(&loose, "careful")), Decision::Ask);
     // What a run is held to is never loosened.
     let held = gate.run().clone().held_to(Some(Mode::ConfirmAll));
-    let held = gate.for_run(Run { conversation: "loose".into(), ..held });
+    let held = gate.for_run(Run { session: "loose".into(), ..held });
     assert_eq!(decided(&held), Decision::Ask);
     assert_eq!(gate.in_mode(Mode::ConfirmAll).run().mode_in_force(), Mode::ConfirmAll);
 }
@@ -138,8 +137,7 @@ async fn what_a_call_used_when_it_was_judged_is_not_counted_again_when_it_runs()
     assert_eq!((judged.code(), &judged.uses().rules[..]), ("ok", &["once".to_owned()][..]));
     assert_ne!(gate.pass(call()).await.code(), "ok", "it is used up");
     let before = Some(Arc::new(judged.uses().clone()));
-    let same =
-        gate.for_run(Run { judged_before: before, conversation: "b".into(), ..Run::default() });
+    let same = gate.for_run(Run { judged_before: before, session: "b".into(), ..Run::default() });
     assert_eq!(same.pass(call()).await.code(), "ok");
 }
 
@@ -151,9 +149,9 @@ async fn processes_of_a_session_know_what_came_into_it_and_what_people_answered(
     let second = process(sessions.clone(), &[Answer::Once]);
     assert_eq!(second.pass("fetch", "docs.example").await.code(), "ok");
     assert_eq!(second.asked(), 1, "{:?}", second.gate.taint());
-    second.gate.leave_conversation();
+    second.gate.leave_session();
     assert!(first.gate.taint().is_some(), "a session that is left may be taken up again");
-    first.gate.end_conversation();
+    first.gate.end_session();
     assert_eq!(second.gate.taint(), None);
 }
 
@@ -171,7 +169,7 @@ async fn a_budget_holds_over_the_processes_of_a_session_and_a_yes_begins_it_anew
     assert_eq!(fourth.pass("put", "d").await.code(), "ok");
     assert_eq!(fourth.asked(), 0);
     let other = process(sessions, &[]);
-    let gate = other.gate.for_run(Run { conversation: "other".into(), ..Run::default() });
+    let gate = other.gate.for_run(Run { session: "other".into(), ..Run::default() });
     for name in ["a", "b"] {
         let call = ToolCall::new("c", "put", json!({"what": name}));
         assert_eq!(gate.pass(call).await.code(), "ok");

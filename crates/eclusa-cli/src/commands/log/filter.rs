@@ -14,7 +14,7 @@ pub(super) fn calls(log: &dyn Log, wanted: &LogList) -> Result<Vec<CallRecord>, 
         let one_of = |all: &[String], it: &str| all.is_empty() || all.iter().any(|all| all == it);
         one_of(&wanted.tool, call.tool())
             && one_of(&wanted.outcome, call.outcome())
-            && wanted.session.as_ref().is_none_or(|it| call.conversation() == it)
+            && wanted.session.as_ref().is_none_or(|it| call.session() == it)
             && needle.as_ref().is_none_or(|it| mentions(&call.as_json(), it))
     });
     Ok(calls.split_off(calls.len().saturating_sub(wanted.count)))

@@ -24,7 +24,7 @@ pub(super) struct Session {
     pub(super) files: Files,
     pub(super) calls: OpenCalls,
     /// The conversation in our records.
-    pub(super) conversation: String,
+    pub(super) name: String,
     /// The agent with its version, where that is known.
     pub(super) client: String,
     /// The root as the agent spells it.
@@ -55,7 +55,7 @@ impl Session {
         };
         Ok(Session {
             calls: OpenCalls::new(&ctx.paths, event),
-            conversation: format!("{}:{}", event.agent.name(), event.session),
+            name: format!("{}:{}", event.agent.name(), event.session),
             global: global.clone(),
             store,
             files,
@@ -76,7 +76,7 @@ impl Session {
         let said = |failure: crate::commands::failure::Failure| failure.lines().join("; ");
         let asking = asking.clone();
         let run = Run {
-            conversation: self.conversation.as_str().into(),
+            session: self.name.as_str().into(),
             client: Some(self.client.as_str().into()),
             dry_run: false,
             ..self.ctx.run()

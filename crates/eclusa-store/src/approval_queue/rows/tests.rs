@@ -8,7 +8,7 @@ use super::{
 fn asked() -> QuestionRow {
     QuestionRow {
         principal: "p".to_owned(),
-        conversation: "t".to_owned(),
+        session: "t".to_owned(),
         call: "c".to_owned(),
         binding: "b".to_owned(),
         shown: Hash::sha256(b"shown"),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::corpus::{Replay, strings, world};
 use crate::web::{Fetcher, HostRules, Limits, WebFetch};
 
-/// Also after something was fetched, which marks the conversation.
+/// Also after something was fetched, which marks the session.
 fn allow(hosts: &[&str]) -> Rule {
     Rule::new(Decision::Allow).tool(["web_fetch"]).unwrap().domain(hosts).unwrap().tainted()
 }

@@ -5,7 +5,7 @@ use crate::{Event, Question, Run, gate::Setup};
 /// Tells whoever is listening that somebody is being asked.
 pub(super) fn emit_asked(setup: &Setup, run: &Run, question: &Question) {
     setup.events.send(|| Event::Asked {
-        conversation: run.conversation.clone(),
+        session: run.session.clone(),
         call: question.call.clone(),
         tool: question.tool.clone(),
     });

@@ -16,11 +16,11 @@ const UNREAD: &str = "may have come in: what is kept of this session cannot be r
 
 /// What is kept of the session. A keeper that panics has failed.
 fn load(setup: &Setup, run: &Run) -> Result<SessionRecord, SessionError> {
-    let load = || setup.sessions.load(&run.conversation);
+    let load = || setup.sessions.load(&run.session);
     let loaded = catch_unwind(AssertUnwindSafe(load));
     let loaded = loaded.unwrap_or_else(|_panic| Err("it crashed".into()));
     if let Err(why) = &loaded {
-        tracing::warn!("what is kept of session `{}` cannot be read: {why}", run.conversation);
+        tracing::warn!("what is kept of session `{}` cannot be read: {why}", run.session);
     }
     loaded
 }
@@ -31,7 +31,7 @@ pub(super) fn update(
     run: &Run,
     mut change: impl FnMut(&mut SessionRecord),
 ) -> Result<(), SessionError> {
-    let update = || setup.sessions.update(&run.conversation, &mut change);
+    let update = || setup.sessions.update(&run.session, &mut change);
     let updated = catch_unwind(AssertUnwindSafe(update));
     updated.unwrap_or_else(|_panic| Err("it crashed".into()))
 }
@@ -40,16 +40,16 @@ pub(super) fn update(
 /// is over for good is forgotten whole; one that may be taken up again is not.
 pub(crate) fn end(setup: &Setup, run: &Run, for_good: bool) {
     let ended = match for_good {
-        true => catch_unwind(AssertUnwindSafe(|| setup.sessions.forget(&run.conversation)))
+        true => catch_unwind(AssertUnwindSafe(|| setup.sessions.forget(&run.session)))
             .unwrap_or_else(|_panic| Err("it crashed".into())),
         false => update(setup, run, SessionRecord::clear_grants),
     };
     if let Err(why) = ended {
-        tracing::warn!("what is kept of session `{}` cannot be changed: {why}", run.conversation);
+        tracing::warn!("what is kept of session `{}` cannot be changed: {why}", run.session);
     }
     for tool in setup.registry.list() {
         // One that panics keeps no other from hearing of it.
-        let ended = || tool.tool().conversation_ended(&run.conversation);
+        let ended = || tool.tool().session_ended(&run.session);
         if catch_unwind(AssertUnwindSafe(ended)).is_err() {
             tracing::warn!("`{}` crashed when a conversation ended", tool.name());
         }
@@ -74,7 +74,7 @@ pub(crate) fn moment(setup: &Setup, run: &Run) -> JudgeContext {
     };
     JudgeContext {
         now: now.filter(|_| terms.timed),
-        conversation: Some(run.conversation.clone()),
+        session: Some(run.session.clone()),
         used: terms.counted.iter().filter_map(used).collect(),
         spent,
         taint,
