@@ -26,7 +26,7 @@ pub(crate) fn run() -> Told {
     let turn = || -> Result<(), Box<dyn std::error::Error>> {
         let log = Arc::new(MemoryLog::default());
         let setup = ConversationSetup {
-            gate: Gate::new(gate::setup(log.clone())?),
+            gate: gate::setup(log.clone())?.build()?,
             model: Arc::new(ScriptModel::new("script", &script)?),
             persona: Persona::coder(),
             store: Arc::new(MemoryTranscripts::beside(log)),
@@ -45,7 +45,7 @@ pub(crate) fn run() -> Told {
         }
     };
     turn()?;
-    let one = Gate::new(gate::setup(Arc::new(MemoryLog::default()))?);
+    let one = gate::setup(Arc::new(MemoryLog::default()))?.build()?;
     let passing = shortest(21, || {
         for _ in 0..STEPS {
             let call = ToolCall::new("call_1", "nothing", gate::args());

@@ -4,8 +4,7 @@
 use std::{hint::black_box, sync::Arc, time::Duration};
 
 use eclusa::{
-    Blocked, Files, Gate, GateSetup, MemoryLog, Redactor, Registry, Rules, Scene, ToolCall,
-    spool::MemorySpool,
+    Blocked, Files, Gate, MemoryLog, Redactor, Registry, Rules, Scene, ToolCall, spool::MemorySpool,
 };
 use eclusa_config::Config;
 use eclusa_tools::{BuiltInTools, FileToolContext, SandboxSettings, Sandboxes, register_all, web};
@@ -21,7 +20,7 @@ pub(crate) fn all() -> Outcome<Vec<(&'static str, u64)>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let _inside = runtime.enter();
     let mut counts = Vec::new();
-    let passing = Gate::new(gate::setup(Arc::new(MemoryLog::default()))?);
+    let passing = gate::setup(Arc::new(MemoryLog::default()))?.build()?;
     let call = || ToolCall::new("call_1", "nothing", gate::args());
     let making = median(|| drop(black_box(call())));
     let passed = median(|| drop(black_box(passing.pass(call()).now_or_never())));
@@ -71,7 +70,7 @@ fn started(root: &std::path::Path) -> Outcome<Gate> {
     };
     register_all(&registry, tools)?;
     let rules = Rules::new(config.rules, root);
-    Ok(Gate::new(GateSetup::new(registry, rules, Arc::new(MemoryLog::default()))))
+    Ok(Gate::builder().registry(registry).policy(rules).build()?)
 }
 
 /// How many allocations `work` makes when it is done for the second time.

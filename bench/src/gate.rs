@@ -51,10 +51,10 @@ pub(crate) fn rules() -> Result<Rules, Box<dyn std::error::Error>> {
     Ok(Rules::new(vec![named, slow], "/workspace".as_ref()))
 }
 
-pub(crate) fn setup(sink: Arc<dyn AuditSink>) -> Result<GateSetup, Box<dyn std::error::Error>> {
+pub(crate) fn setup(log: Arc<dyn AuditSink>) -> Result<GateBuilder, Box<dyn std::error::Error>> {
     let registry = Registry::new();
     registry.add(Nothing)?;
-    Ok(GateSetup::new(Arc::new(registry), rules()?, sink))
+    Ok(Gate::builder().registry(registry).policy(rules()?).log(log))
 }
 
 /// Calls between two logs: long enough not to matter, short enough to stay in memory.
@@ -72,7 +72,8 @@ pub(crate) fn run() -> Told {
     });
     line("baseline: make the call, deserialise its arguments", baseline, baseline);
     let making = median(call);
-    let new = || setup(Arc::new(MemoryLog::default())).map(Gate::new);
+    let new =
+        || Ok::<_, Box<dyn std::error::Error>>(setup(Arc::new(MemoryLog::default()))?.build()?);
     let mut gate = new()?;
     let mut passed = 0;
     let passing = median(|| {

@@ -10,14 +10,14 @@ use std::{
 };
 
 use eclusa::{
-    Approver as _, AuditSink as _, Blocked, Decision, Gate, GateSetup, MemoryLog, PermissionClass,
-    Question, Reason, Registration, Registry, Scene, Source, Tool, ToolCall, Verdict,
-    approve::QuestionPage,
+    Approver as _, AuditSink as _, Blocked, Decision, Gate, PermissionClass, Question, Reason,
+    Registration, Registry, Scene, Source, Tool, ToolCall, Verdict,
+    approve::{GivenAnswer, QuestionPage, Questions as _},
     audit::{Draft, Log},
     registry::{Shape, WhichTools},
 };
 use eclusa_config::{Config, Layer};
-use eclusa_store::{ApprovalQueue, Durability, Options, Store};
+use eclusa_store::{Durability, Options, SqliteQueue, SqliteStore};
 use eclusa_tools::{SandboxSettings, Sandboxes};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -109,7 +109,7 @@ fn tools(count: usize) -> Told {
     let searching = shortest(5, || registry.search("what tool 17 does", &Scene::default()).len());
     plain(&format!("{count} tools: search"), searching);
     let rules = eclusa::Rules::new(Vec::new(), Path::new("/workspace"));
-    let gate = Gate::new(GateSetup::new(registry, rules, Arc::new(MemoryLog::default())));
+    let gate = Gate::builder().registry(registry).policy(rules).build()?;
     let call = || ToolCall::new("c", "tool_7", json!({"path": "a"}));
     plain(&format!("{count} tools: verdict on a call"), median(|| gate.check(call()).is_ok()));
     Ok(())
@@ -139,7 +139,7 @@ fn files(count: usize, place: &Path) -> Told {
 /// A log of so many records: opening it, adding to it, reading its end, checking it.
 fn records(count: usize, path: &Path) -> Told {
     let options = || Options { durability: Durability::Crash, ..Options::default() };
-    let store = Store::open(path, options())?;
+    let store = SqliteStore::open(path, options())?;
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let draft = |at: usize| {
         let body = format!(
@@ -148,7 +148,7 @@ fn records(count: usize, path: &Path) -> Told {
         );
         Draft::new(body)
     };
-    let append = |store: &Store, at: usize| -> Outcome<()> {
+    let append = |store: &SqliteStore, at: usize| -> Outcome<()> {
         let draft = draft(at)?;
         runtime.block_on(async { store.append(draft).await })?;
         Ok(())
@@ -165,9 +165,9 @@ fn records(count: usize, path: &Path) -> Told {
         append(&store, count + at)?;
     }
     store.close()?;
-    let opening = shortest(5, || Store::open(path, options()).is_ok());
+    let opening = shortest(5, || SqliteStore::open(path, options()).is_ok());
     plain(&format!("{count} records: open the log"), opening);
-    let store = Store::open(path, options())?;
+    let store = SqliteStore::open(path, options())?;
     let adding = shortest(20, || append(&store, 0).is_ok());
     plain(&format!("{count} records: one more"), adding);
     plain(&format!("{count} records: list the last 20"), shortest(5, || store.last(20).is_ok()));
@@ -177,18 +177,19 @@ fn records(count: usize, path: &Path) -> Told {
         shortest(5, || store.first_of(half).is_ok() && Log::ends_of(&store, found.seq).is_ok());
     plain(&format!("{count} records: find a call, as `undo` and `log show` do"), finding);
     let began = Instant::now();
-    store.verify(|_, _| {})?;
+    store.verify()?;
     plain(&format!("{count} records: verify all"), began.elapsed());
     let began = Instant::now();
-    store.verify_since(noted, |_, _| {})?;
+    store.verify_since(Some(noted), &mut |_, _| {})?;
     plain(&format!("{count} records: verify the last 120"), began.elapsed());
     Ok(())
 }
 
 /// A queue of so many pending questions: asking one more, listing the first page, answering one.
 fn questions(count: usize, path: &Path) -> Told {
-    let store = Store::open(path, Options { durability: Durability::Crash, ..Options::default() })?;
-    let queue = ApprovalQueue::new(store);
+    let store =
+        SqliteStore::open(path, Options { durability: Durability::Crash, ..Options::default() })?;
+    let queue = SqliteQueue::new(store);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let ask = |at: usize| {
         // It is parked, which is no answer.
@@ -198,10 +199,11 @@ fn questions(count: usize, path: &Path) -> Told {
     let began = Instant::now();
     ask(count);
     plain(&format!("{count} pending questions: one more"), began.elapsed());
-    let first = || queue.page(QuestionPage { limit: 50, ..QuestionPage::FIRST }).is_ok();
+    let first =
+        || runtime.block_on(queue.list(QuestionPage { limit: 50, ..QuestionPage::FIRST })).is_ok();
     plain(&format!("{count} pending questions: list 50"), shortest(5, first));
     let began = Instant::now();
-    queue.answer(1, eclusa::Answer::Once, "ann")?;
+    runtime.block_on(queue.answer(GivenAnswer::new(vec![1], eclusa::Answer::Once, "ann")))?;
     plain(&format!("{count} pending questions: answer one"), began.elapsed());
     Ok(())
 }
@@ -230,7 +232,7 @@ fn question(at: usize) -> Question {
         can_always: false,
         task: None,
         principal: format!("p{}", at / 20),
-        conversation: format!("s{}", at / 20),
+        session: format!("s{}", at / 20),
         time: Duration::from_secs(3600),
     }
 }

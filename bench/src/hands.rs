@@ -10,10 +10,9 @@ use std::{
 };
 
 use eclusa::{
-    Blocked, Decision, Durability, Files, Gate, GateSetup, Registry, Rule, Rules, ToolCall,
-    Workspace,
+    Blocked, Decision, Durability, Files, Gate, Limits, Registry, Rule, Rules, ToolCall, Workspace,
 };
-use eclusa_store::{Options, Store};
+use eclusa_store::{Options, SqliteStore};
 use eclusa_tools::{FileToolContext, Read, register_file_tools};
 use serde_json::{Value, json};
 
@@ -59,15 +58,17 @@ impl Room {
         let rule = Rule::new(Decision::Allow).path(["**"])?;
         // As `eclusa mcp` has it.
         let options = Options { durability: safe.log, one_client: true, ..Options::default() };
-        let store = Store::open(&place.join("log.db"), options)?;
-        let mut setup =
-            GateSetup::new(Arc::new(registry), Rules::new(vec![rule], &root), Arc::new(store));
-        setup.limits.output = PAGE;
-        setup.workspace = Some(Workspace::open(&root, place.join("state"))?.0);
-        setup.durability = safe.undo;
+        let store = SqliteStore::open(&place.join("log.db"), options)?;
+        let setup = Gate::builder()
+            .registry(registry)
+            .policy(Rules::new(vec![rule], &root))
+            .log(Arc::new(store))
+            .limits(Limits { output: PAGE, ..Limits::default() })
+            .workspace(Workspace::open(&root, place.join("state"))?.0)
+            .durability(safe.undo);
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build()?;
-        Ok(Room { root, gate: Gate::new(setup), runtime })
+        Ok(Room { root, gate: setup.build()?, runtime })
     }
 
     /// The time of one call, which must succeed.

@@ -4,13 +4,12 @@
 use std::{
     hint::black_box,
     path::Path,
-    sync::Arc,
     time::{Duration, Instant},
 };
 
 use eclusa::{
-    Decision, Facts, Gate, GateSetup, Job, MemoryLog, Output, PermissionClass, Registry, Rule,
-    Rules, Scene, Tool, ToolCall, ToolError, Touch, policy::ConditionError,
+    Decision, Facts, Gate, Job, Output, PermissionClass, Registry, Rule, Rules, Scene, Tool,
+    ToolCall, ToolError, Touch, policy::ConditionError,
 };
 use eclusa_config::Config;
 use futures::future::BoxFuture;
@@ -63,7 +62,7 @@ pub(crate) fn gate(rules: Vec<Rule>) -> Result<Gate, Box<dyn std::error::Error>>
     let registry = Registry::new();
     registry.add(Shell)?;
     let rules = Rules::new(rules, Path::new("/workspace"));
-    Ok(Gate::new(GateSetup::new(Arc::new(registry), rules, Arc::new(MemoryLog::default()))))
+    Ok(Gate::builder().registry(registry).policy(rules).build()?)
 }
 
 /// A call of the shell.

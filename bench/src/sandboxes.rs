@@ -192,7 +192,7 @@ fn commits(rounds: usize, state: &Path) -> Told {
         cwd: workspace.root().to_owned(),
         writes,
         time: Duration::from_secs(120),
-        conversation: None,
+        session: None,
         background: false,
         hidden: eclusa::policy::HiddenPaths::nothing(),
         hosts: Default::default(),

@@ -9,11 +9,10 @@ use std::{
     io::Write as _,
     path::Path,
     process::{Command, Stdio},
-    sync::Arc,
     time::Duration,
 };
 
-use eclusa::{Files, Gate, GateSetup, MemoryLog, Registry, Rules, ToolCall};
+use eclusa::{Files, Gate, Registry, Rules, ToolCall};
 use eclusa_config::Config;
 use eclusa_tools::search::{Glob, Grep, List};
 use serde_json::{Value, json};
@@ -102,7 +101,7 @@ fn gate(root: &Path) -> Result<Gate, Box<dyn std::error::Error>> {
     registry.add(Glob::new(files.clone()))?;
     registry.add(Grep::new(files))?;
     let rules = Rules::new(config.rules, root);
-    Ok(Gate::new(GateSetup::new(Arc::new(registry), rules, Arc::new(MemoryLog::default()))))
+    Ok(Gate::builder().registry(registry).policy(rules).build()?)
 }
 
 /// 20,000 files of 10,000 bytes each, 50 to a directory: 200 MB.

@@ -8,8 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use eclusa::{Gate, ToolCall};
-use eclusa_store::{Durability, Options, Store};
+use eclusa::ToolCall;
+use eclusa::audit::Log as _;
+use eclusa_store::{Durability, Options, SqliteStore};
 
 use crate::{
     gate::{args, setup},
@@ -55,8 +56,8 @@ fn calls_per_second(
     path: &Path,
     durability: Durability,
 ) -> Result<f64, Box<dyn std::error::Error>> {
-    let store = Store::open(path, Options { durability, ..Options::default() })?;
-    let gate = Gate::new(setup(Arc::new(store.clone()))?);
+    let store = SqliteStore::open(path, Options { durability, ..Options::default() })?;
+    let gate = setup(Arc::new(store.clone()))?.build()?;
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build()?;
     let start = Instant::now();
@@ -85,7 +86,7 @@ fn calls_per_second(
     if ok != CALLERS * CALLS {
         return Err(format!("only {ok} of {} calls went through", CALLERS * CALLS).into());
     }
-    store.verify(|_, _| {})?;
+    store.verify()?;
     store.close()?;
     Ok(ok as f64 / took.as_secs_f64())
 }

@@ -3,9 +3,9 @@
 
 #![no_main]
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
-use eclusa::{CallView, Incoming, Decision, Gate, GateSetup, Job, MemoryLog, Output, Policy, Reason, Registration, Registry, Scene, Source, Stop, Tool, ToolCall, ToolError, Touch, Verdict, parse::{anthropic, openai_chat, openai_responses}};
+use eclusa::{CallView, Incoming, Decision, Gate, Job, Output, Policy, Reason, Registration, Registry, Scene, Source, Stop, Tool, ToolCall, ToolError, Touch, Verdict, parse::{anthropic, openai_chat, openai_responses}};
 use futures::future::BoxFuture;
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 static GATE: LazyLock<Gate> = LazyLock::new(|| {
     let registry = Registry::new();
     registry.register(Registration::new(Any).hidden(["secret"])).expect("the tool is sound");
-    Gate::new(GateSetup::new(Arc::new(registry), Open, Arc::new(MemoryLog::default())))
+    Gate::builder().registry(registry).policy(Open).build().expect("the tool is registered")
 });
 
 fuzz_target!(|input: &[u8]| {

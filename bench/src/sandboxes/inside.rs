@@ -88,7 +88,7 @@ fn sandboxed(sandboxes: &Sandboxes, root: &Path, command: &str, writes: Writes) 
         cwd,
         writes,
         time: Duration::from_secs(120),
-        conversation: None,
+        session: None,
         background: false,
         hidden: eclusa::policy::HiddenPaths::nothing(),
         hosts: Default::default(),

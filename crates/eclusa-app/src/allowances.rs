@@ -2,15 +2,15 @@
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use eclusa::{
     Decision, Rule,
     approve::{AllowanceError, Allowances, LiveAllowance},
+    store::ApprovalQueue,
 };
 use eclusa_config::{Config, Layer};
-use eclusa_store::ApprovalQueue;
 use futures::future::BoxFuture;
 
 use crate::{config_layers::unusable, failure::Failure};
@@ -20,13 +20,13 @@ const MAX_KEPT: usize = 100;
 
 /// The allowances of a store.
 pub struct StoredAllowances {
-    queue: ApprovalQueue,
+    queue: Arc<dyn ApprovalQueue>,
     read: Mutex<HashMap<String, Rule>>,
 }
 
 impl StoredAllowances {
     /// Those that this queue keeps.
-    pub fn new(queue: ApprovalQueue) -> StoredAllowances {
+    pub fn new(queue: Arc<dyn ApprovalQueue>) -> StoredAllowances {
         StoredAllowances { queue, read: Mutex::default() }
     }
 
@@ -48,7 +48,7 @@ impl StoredAllowances {
 impl Allowances for StoredAllowances {
     fn live(&self) -> BoxFuture<'_, Result<Vec<LiveAllowance>, AllowanceError>> {
         Box::pin(async move {
-            let found = self.queue.live_allowances().map_err(|err| err.to_string())?;
+            let found = self.queue.live_allowances().await.map_err(|err| err.to_string())?;
             let mut live = Vec::new();
             for allowance in found {
                 // Another version may have written what this one cannot read: then it allows nothing.

@@ -6,7 +6,6 @@ use eclusa::{
     AuditSink, Files, Mode, Redactor, Registry, Run, Scene, Spool, Workspace, spool::MemorySpool,
 };
 use eclusa_config::{Config, Layer};
-use eclusa_store::{Options, Store, StoreError};
 use eclusa_tools::Sandboxes;
 
 use crate::{
@@ -22,8 +21,8 @@ use crate::{
 };
 
 /// Tools that are not there for every command, and can be ruled about all the same: those of whoever
-/// undoes something, of a conversation with a model, and those of the demo.
-const ELSEWHERE: [&str; 6] = ["undo", "redo", "task", "echo", "note", "time"];
+/// undoes something, of a session with a model, and those of the demo.
+const CONTEXTUAL_TOOLS: [&str; 6] = ["undo", "redo", "task", "echo", "note", "time"];
 
 /// The place, and what was configured for it.
 pub struct AppContext {
@@ -92,33 +91,6 @@ impl AppContext {
         registry::scene(&self.paths)
     }
 
-    /// Opens the log, and makes it if it is not there.
-    pub fn store(&self) -> Result<Store, Failure> {
-        self.store_for(Options::default())
-    }
-
-    /// The same for a process that serves one client.
-    pub fn store_for_one_client(&self) -> Result<Store, Failure> {
-        self.store_for(Options { one_client: true, ..Options::default() })
-    }
-
-    /// The same for one call of many, each of which has a process of its own.
-    pub fn store_for_one_call(&self) -> Result<Store, Failure> {
-        self.store_for(Options { one_call: true, one_client: true, ..Options::default() })
-    }
-
-    fn store_for(&self, options: Options) -> Result<Store, Failure> {
-        let workspace = Some(self.paths.workspace.to_string_lossy().into_owned());
-        let options = Options { durability: self.config.durability, workspace, ..options };
-        Store::open(&self.paths.store, options).map_err(|err| match err {
-            StoreError::Missing(path) => {
-                Failure::failed(format!("no log can be made at `{}`", path.display()))
-                    .hint("`--state DIR` names another directory for logs and undo history")
-            }
-            err => Failure::failed(err),
-        })
-    }
-
     /// The workspace, where changes become real and are undone. Nothing is made by naming it.
     pub fn workspace(&self) -> Result<Workspace, Failure> {
         let workspace = Workspace::named(&self.paths.workspace, self.paths.undo());
@@ -172,7 +144,7 @@ impl AppContext {
             mode: self.mode,
             dry_run: self.dry_run,
             principal: person::name().into(),
-            conversation: COMMAND_LINE.into(),
+            session: COMMAND_LINE.into(),
             ..Run::default()
         }
     }
@@ -190,10 +162,10 @@ impl AppContext {
 
     /// A rule about a tool that is spelt otherwise would never apply (C19). The workspace's own
     /// file may know tools that this person does not have; that is only told.
-    pub fn names_are_known(&self, registry: &Registry) -> Result<(), Failure> {
+    pub fn check_tool_names(&self, registry: &Registry) -> Result<(), Failure> {
         let project = format!("{}:", self.paths.project().display());
         let unknown = self.config.unknown_tools(registry).into_iter();
-        for unknown in unknown.filter(|it| !is_elsewhere(&it.name)) {
+        for unknown in unknown.filter(|it| !is_contextual(&it.name)) {
             if !unknown.origin.starts_with(&project) {
                 return Err(Failure::usage(unknown).hint("`eclusa tools` lists the tools"));
             }
@@ -204,6 +176,6 @@ impl AppContext {
 }
 
 /// Tools that only some commands have, those of other agents among them.
-fn is_elsewhere(tool: &str) -> bool {
-    ELSEWHERE.contains(&tool) || tool.starts_with("agent_") || tool.starts_with("agent.")
+fn is_contextual(tool: &str) -> bool {
+    CONTEXTUAL_TOOLS.contains(&tool) || tool.starts_with("agent_") || tool.starts_with("agent.")
 }

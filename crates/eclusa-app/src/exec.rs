@@ -16,7 +16,7 @@ use crate::{
     context::AppContext,
     discard_policy,
     failure::{Exit, Failure},
-    gates::{AS_LONG_AS_IT_TAKES, GateParts},
+    gates::{GateParts, NO_LIMIT},
     language::{self, Phrase},
     person::call_id,
     reply,
@@ -105,7 +105,7 @@ pub async fn run_in(
         && sandboxes.settings().live.is_empty();
     let slot = StatusSlot::default();
     let bash = |sandboxes, files| {
-        let bash = Bash::new(sandboxes, files).time(args.timeout.unwrap_or(AS_LONG_AS_IT_TAKES));
+        let bash = Bash::new(sandboxes, files).time(args.timeout.unwrap_or(NO_LIMIT));
         let bash = match json {
             true => bash,
             false => bash.watched(move |bytes| watcher.write(bytes)),

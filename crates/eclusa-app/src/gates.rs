@@ -4,12 +4,11 @@
 use std::{sync::Arc, time::Duration};
 
 use eclusa::{
-    Approver, AuditSink, Delegate, Files, Gate, GateSetup, MemoryLog, Registration, Registry,
-    Reviewer, Run, Spool, Tool, Workspace, approve::Remember, preflight::Checkpoint,
-    redact::SecretRule, registry::RegistryError, spool::MemorySpool,
+    Approver, AuditSink, Delegate, Files, Gate, MemoryLog, Registration, Registry, Reviewer, Run,
+    Spool, Tool, Workspace, approve::Remember, preflight::Checkpoint, redact::SecretRule,
+    registry::RegistryError, spool::MemorySpool, store::Store,
 };
 use eclusa_approvals::People;
-use eclusa_store::Store;
 use eclusa_tools::Sandboxes;
 
 use eclusa_term::terminal::Everywhere;
@@ -29,14 +28,14 @@ use crate::{
 };
 
 /// No limit that anybody waits for, and one that can be added to any clock.
-pub const AS_LONG_AS_IT_TAKES: Duration = Duration::from_secs(365 * 86_400);
+pub const NO_LIMIT: Duration = Duration::from_secs(365 * 86_400);
 
 /// What one use of the gate brings along, which no configuration can say.
 #[derive(Default)]
 pub struct GateParts {
     /// Where calls are recorded, and everything else is kept. `None`: nowhere, for whoever judges
     /// and runs nothing.
-    pub store: Option<Store>,
+    pub store: Option<Arc<dyn Store>>,
     /// The tools. `None`: those of the program.
     pub registry: Option<Arc<Registry>>,
     /// Who is asked, in order, before the approval queue.
@@ -64,12 +63,12 @@ pub type BeforeQueue = Box<dyn FnOnce(Arc<dyn Approver>) -> Arc<dyn Approver>>;
 
 impl GateParts {
     /// What is recorded in this store, and nobody who is asked.
-    pub fn new(store: &Store) -> GateParts {
+    pub fn new(store: &Arc<dyn Store>) -> GateParts {
         GateParts { store: Some(store.clone()), ..GateParts::default() }
     }
 
     /// The same with whoever sits at the terminal, who can answer for always too.
-    pub fn asking(store: &Store, terminal: Terminal) -> GateParts {
+    pub fn asking(store: &Arc<dyn Store>, terminal: Terminal) -> GateParts {
         let always = Some(terminal.everywhere());
         let terminal = Arc::new(terminal);
         let people: Vec<Arc<dyn Approver>> = vec![terminal.clone()];
@@ -84,56 +83,28 @@ impl AppContext {
     pub fn gate(&self, surface: Surface, parts: GateParts) -> Result<Gate, Failure> {
         let holds = |setting: Setting| surface.lacks(setting).is_none();
         let log: Arc<dyn AuditSink> = match &parts.store {
-            Some(store) => Arc::new(store.clone()),
+            Some(store) => store.clone(),
             None => Arc::new(MemoryLog::default()),
         };
         let registry = match parts.registry {
             Some(registry) => registry,
             None => self.registry_of(parts.store.as_ref())?,
         };
-        // Rules, modes, limits, redaction, and the workspace within its bounds.
-        let mut setup = self.setup(registry, log)?;
-        if holds(Setting::Reviewers) {
-            setup.reviewers = parts.reviewers;
-            setup.reviewers.extend(reviewers::configured(&self.config, &self.paths.workspace)?);
-        }
-        setup.approvers = parts.people;
-        setup.checkpoint = parts.checkpoint;
-        reviewers::set_preflight(&self.config, &self.paths.workspace, &mut setup)?;
-        setup.tally = Arc::new(RuleUses(self.paths.uses()));
-        setup.remember = parts.always.and_then(|it| self.rule_writer(it));
-        setup.delegate = parts.delegate;
+        let workspace = self.workspace_to_change(log.clone())?;
+        let mut redactor = self.redactor()?;
         if !parts.secrets.is_empty() {
-            setup.redactor = Arc::new(setup.redactor.with_rules(parts.secrets));
+            redactor = redactor.with_rules(parts.secrets);
         }
-        if let Some(store) = &parts.store {
-            if let Some(workspace) = &setup.workspace {
-                undo_retention::recover(workspace, store)?;
-            }
-            setup.spool = Some(Arc::new(store.clone()));
-            setup.sessions = Arc::new(KeptSessions::new(store.clone()));
-            setup.people = Some(Arc::new(People::new(self.paths.people())));
-            if holds(Setting::Allowances) && !parts.preview {
-                let allowances = StoredAllowances::new(self.approval_queue(store));
-                setup.allowances = Some(Arc::new(allowances));
-            }
-            if holds(Setting::Queue) && !parts.preview {
-                let queue = self.asked_queue(store);
-                setup.approval_queue = Some(match parts.before_queue {
-                    Some(before) => before(queue),
-                    None => queue,
-                });
-                setup.questions = Some(Arc::new(self.approval_queue(store)));
-            }
-        }
+        let redactor = Arc::new(redactor);
+        let mut limits = self.config.limits.clone();
         match surface {
             // Whoever typed the command, or the agent that waits for it, can end it.
-            Surface::Exec | Surface::Ticket => setup.limits.time_cap = AS_LONG_AS_IT_TAKES,
+            Surface::Exec | Surface::Ticket => limits.time_cap = NO_LIMIT,
             // Whoever sits here is asked for as long as it takes.
-            Surface::Chat => setup.limits.approval = AS_LONG_AS_IT_TAKES,
-            // Their tools stand for those of another agent: rules may name others.
-            Surface::Hook | Surface::Acp => {}
-            Surface::Run
+            Surface::Chat => limits.approval = NO_LIMIT,
+            Surface::Hook
+            | Surface::Acp
+            | Surface::Run
             | Surface::Feed
             | Surface::Mcp
             | Surface::Ask
@@ -141,20 +112,70 @@ impl AppContext {
             | Surface::Resume
             | Surface::Check => {}
         }
-        if !matches!(surface, Surface::Hook | Surface::Acp) {
-            self.names_are_known(&setup.registry)?;
+        // Rules, modes, limits, redaction, and the workspace within its bounds.
+        let builder = self.config.builder(&self.paths.workspace, redactor.clone());
+        let mut builder = builder
+            .registry(registry.clone())
+            .log(log.clone())
+            .workspace(workspace.clone())
+            .limits(limits)
+            .approvers(parts.people)
+            .tally(Arc::new(RuleUses(self.paths.uses())))
+            .run(parts.run.unwrap_or_else(|| self.run()));
+        if holds(Setting::Reviewers) {
+            let configured = reviewers::configured(&self.config, &self.paths.workspace)?;
+            builder = builder.reviewers(parts.reviewers).reviewers(configured);
         }
-        Ok(Gate::new(setup).for_run(parts.run.unwrap_or_else(|| self.run())))
+        let thinker =
+            reviewers::reverse_thinker(&self.config, &self.paths.workspace, redactor, log)?;
+        if let Some(thinker) = thinker {
+            builder = builder.reverse_thinker(thinker);
+        }
+        let checkpoint = reviewers::checkpoint(&self.config, &self.paths.workspace)?;
+        if let Some(checkpoint) = checkpoint.or(parts.checkpoint) {
+            builder = builder.checkpoint(checkpoint);
+        }
+        if let Some(keeper) = parts.always.and_then(|it| self.rule_writer(it)) {
+            builder = builder.remember(keeper);
+        }
+        if let Some(delegate) = parts.delegate {
+            builder = builder.delegate(delegate);
+        }
+        if let Some(store) = &parts.store {
+            undo_retention::recover(&workspace, &**store)?;
+            builder = builder
+                .spool(store.clone())
+                .sessions(Arc::new(KeptSessions::new(store.clone())))
+                .people(Arc::new(People::new(self.paths.people())));
+            if holds(Setting::Allowances) && !parts.preview {
+                let allowances = StoredAllowances::new(self.approval_queue(&**store));
+                builder = builder.allowances(Arc::new(allowances));
+            }
+            if holds(Setting::Queue) && !parts.preview {
+                let queue = self.queue_approver(&**store);
+                let queue = match parts.before_queue {
+                    Some(before) => before(queue),
+                    None => queue,
+                };
+                let questions = self.approval_queue(&**store);
+                builder = builder.approval_queue(queue).questions(questions);
+            }
+        }
+        // The tools of a hook stand for those of another agent: rules may name others.
+        if !matches!(surface, Surface::Hook | Surface::Acp) {
+            self.check_tool_names(&registry)?;
+        }
+        builder.build().map_err(Failure::usage)
     }
 
     /// The tools of the program, and what died in their sandboxes swept up.
-    fn registry_of(&self, store: Option<&Store>) -> Result<Arc<Registry>, Failure> {
+    fn registry_of(&self, store: Option<&Arc<dyn Store>>) -> Result<Arc<Registry>, Failure> {
         let sandboxes = self.sandboxes(&[])?;
         let Some(store) = store else {
             return self.registry_with(Arc::new(MemorySpool::default()), sandboxes);
         };
         shell::sweep(&sandboxes);
-        let spool: Arc<dyn Spool> = Arc::new(store.clone());
+        let spool: Arc<dyn Spool> = store.clone();
         self.registry_with(spool, sandboxes)
     }
 
@@ -171,14 +192,14 @@ impl AppContext {
 
     /// The gate that an undo passes: other tools, which no model is offered, and a person who has
     /// said yes by typing the command.
-    pub fn gate_to_take_back(
+    pub fn undo_gate(
         &self,
-        store: &Store,
+        store: &Arc<dyn Store>,
         tools: impl FnOnce(&Registry, &Workspace) -> Result<(), RegistryError>,
         person: Arc<dyn Approver>,
     ) -> Result<Gate, Failure> {
         let registry = self.registry()?;
-        let workspace = self.workspace_to_change(Arc::new(store.clone()))?;
+        let workspace = self.workspace_to_change(store.clone())?;
         tools(&registry, &workspace).map_err(Failure::usage)?;
         let (registry, people) = (Some(registry), vec![person]);
         let parts = GateParts { registry, people, ..GateParts::new(store) };
@@ -194,7 +215,7 @@ impl AppContext {
         parts: GateParts,
     ) -> Result<Gate, Failure> {
         let spool: Arc<dyn Spool> = match &parts.store {
-            Some(store) => Arc::new(store.clone()),
+            Some(store) => store.clone(),
             None => Arc::new(MemorySpool::default()),
         };
         let registry = self.registry_with(spool, sandboxes.clone())?;
@@ -207,17 +228,5 @@ impl AppContext {
     fn rule_writer(&self, everywhere: Everywhere) -> Option<Arc<dyn Remember>> {
         let file = self.paths.config.clone()?;
         Some(Arc::new(RuleWriter::new(self.paths.workspace_rules(), file, everywhere)))
-    }
-
-    /// A setup of these tools and this log, with what is configured and nobody who can be asked.
-    fn setup(
-        &self,
-        registry: Arc<Registry>,
-        sink: Arc<dyn AuditSink>,
-    ) -> Result<GateSetup, Failure> {
-        let workspace = self.workspace_to_change(sink.clone())?;
-        let builder = self.config.builder(&self.paths.workspace, |file| self.secret_file(file));
-        let builder = builder.map_err(Failure::usage)?.registry(registry).log(sink);
-        builder.workspace(workspace).setup().map_err(Failure::usage)
     }
 }

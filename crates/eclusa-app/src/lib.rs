@@ -21,6 +21,7 @@ pub mod global;
 pub mod log_call;
 pub mod notifications;
 pub mod open_model;
+pub mod open_store;
 pub mod paths;
 pub mod person;
 pub mod queue_approver;

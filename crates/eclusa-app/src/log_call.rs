@@ -3,11 +3,10 @@
 use eclusa::{
     PermissionClass, Registry,
     audit::{
-        Log as _,
+        Log,
         calls::{self, CallRecord},
     },
 };
-use eclusa_store::Store;
 
 use crate::{
     failure::Failure,
@@ -15,24 +14,24 @@ use crate::{
 };
 
 /// The call with this number, which is known to be there.
-pub fn find(store: &Store, number: u64) -> Result<CallRecord, Failure> {
-    calls::call_with(store, number).map_err(Failure::failed)?.ok_or_else(|| {
+pub fn find(log: &dyn Log, number: u64) -> Result<CallRecord, Failure> {
+    calls::call_with(log, number).map_err(Failure::failed)?.ok_or_else(|| {
         Failure::failed(format!("call {number} is in what is kept for undo, but not in the log"))
             .hint("`eclusa log verify` says whether the log is whole")
     })
 }
 
 /// Every call since then, oldest first.
-pub fn since(store: &Store, since: Option<Since>) -> Result<Vec<CallRecord>, Failure> {
-    let first = since.map_or(Ok(1), |it| first_record(store, it))?;
-    calls::calls_from(store, first).map_err(Failure::failed)
+pub fn since(log: &dyn Log, since: Option<Since>) -> Result<Vec<CallRecord>, Failure> {
+    let first = since.map_or(Ok(1), |it| first_record(log, it))?;
+    calls::calls_from(log, first).map_err(Failure::failed)
 }
 
 /// The number of the first record that is meant by "since then".
-pub fn first_record(store: &Store, since: Since) -> Result<u64, Failure> {
+pub fn first_record(log: &dyn Log, since: Since) -> Result<u64, Failure> {
     let at = match since {
         Since::Call(number) => {
-            let first = store.first_from(number).map_err(Failure::failed)?;
+            let first = log.first_from(number).map_err(Failure::failed)?;
             return Ok(first.map_or(u64::MAX, |it| it.seq));
         }
         Since::Time(time) => time.0,
@@ -41,15 +40,15 @@ pub fn first_record(store: &Store, since: Since) -> Result<u64, Failure> {
             since::now().saturating_sub(ago)
         }
     };
-    calls::first_record_at(store, at).map_err(Failure::failed)
+    calls::first_record_at(log, at).map_err(Failure::failed)
 }
 
-/// True when both belong to one turn of one conversation. Where nobody counts turns, a call and
+/// True when both belong to one turn of one session. Where nobody counts turns, a call and
 /// those that its tool made are one.
 pub fn are_of_one_turn(one: &CallRecord, other: &CallRecord) -> bool {
     let root = |it: &CallRecord| it.parent().unwrap_or(it.number());
     match (one.turn(), other.turn()) {
-        (Some(a), Some(b)) => a == b && one.conversation() == other.conversation(),
+        (Some(a), Some(b)) => a == b && one.session() == other.session(),
         _ => root(one) == root(other),
     }
 }

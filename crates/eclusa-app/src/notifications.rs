@@ -7,10 +7,10 @@ use eclusa::{
     approve::{DueNotification, NotificationTarget, Outbox, QueueError},
     audit::{Clock as _, SystemClock},
     settings::Endpoint,
+    store::{ApprovalQueue, Store},
 };
 use eclusa_approvals::{NotificationKind, NotificationText, OutgoingNotification, WebhookSecrets};
 use eclusa_config::{ApprovalsSettings, NotificationForm, NotificationSettings};
-use eclusa_store::{ApprovalQueue, Store};
 use tokio::sync::Mutex;
 
 use crate::{
@@ -47,13 +47,13 @@ pub struct NotificationSender {
 
 impl AppContext {
     /// The approval queue of this workspace. Notifications are kept in it for whoever is configured.
-    pub fn approval_queue(&self, store: &Store) -> ApprovalQueue {
+    pub fn approval_queue(&self, store: &dyn Store) -> Arc<dyn ApprovalQueue> {
         let target = |it: &NotificationSettings| NotificationTarget {
             name: it.name.clone(),
             after: it.after,
         };
         let targets = self.config.notifications.iter().map(target).collect();
-        ApprovalQueue::new(store.clone()).notifying(targets)
+        store.approval_queue(targets)
     }
 
     /// The workspace, as addresses of the page name it.
@@ -63,10 +63,10 @@ impl AppContext {
     }
 
     /// Sends the notifications of this queue, as this workspace is configured.
-    pub fn notification_sender(&self, queue: ApprovalQueue) -> NotificationSender {
+    pub fn notification_sender(&self, queue: Arc<dyn ApprovalQueue>) -> NotificationSender {
         let name = self.paths.workspace.file_name().unwrap_or_default();
         NotificationSender {
-            outbox: Arc::new(queue),
+            outbox: queue,
             settings: self.config.notifications.clone(),
             workspace: (self.workspace_key(), name.to_string_lossy().into()),
             page: page(&self.config.approvals).to_owned(),

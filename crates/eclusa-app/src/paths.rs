@@ -10,7 +10,6 @@ use eclusa::{
     Hash,
     workspace::files::{SYSTEM_SECRETS, secret_places},
 };
-use eclusa_store::Store;
 
 use crate::{failure::Failure, global::Global};
 
@@ -62,16 +61,16 @@ impl Paths {
         })
     }
 
-    /// Opens the log to read it. No configuration is needed for that.
-    pub fn log(&self) -> Result<Store, Failure> {
-        Store::open_read_only(&self.store).map_err(Failure::failed)
-    }
-
     /// What is kept for undo. It stands beside the log and never in the workspace, where somebody
     /// else could bring a history of their own; on the filesystem of the workspace old contents
     /// are renamed there, and copied otherwise.
     pub fn undo(&self) -> PathBuf {
         self.store.with_file_name("undo")
+    }
+
+    /// Where a session with a model is locked by whoever holds it.
+    pub fn sessions(&self) -> PathBuf {
+        self.store.with_file_name("sessions")
     }
 
     /// The configuration of whoever runs the machine. It cannot be named otherwise: whoever could

@@ -3,9 +3,13 @@
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
-use eclusa::{Answer, Approver, NotAsked, Question, approve::Said, one_line};
+use eclusa::{
+    Answer, Approver, NotAsked, Question,
+    approve::AnswerGiven,
+    one_line,
+    store::{ApprovalQueue, Store},
+};
 use eclusa_mcp::{client_opens_addresses, open_address};
-use eclusa_store::{ApprovalQueue, Store};
 use futures::future::BoxFuture;
 
 use crate::{context::AppContext, notifications::NotificationSender};
@@ -18,7 +22,7 @@ const PARKING: Duration = Duration::from_secs(5);
 
 /// An approval queue, and what is done while somebody waits for it.
 struct QueueApprover {
-    queue: ApprovalQueue,
+    queue: Arc<dyn ApprovalQueue>,
     /// Tells people, where notifications are configured.
     sender: Option<NotificationSender>,
     /// The address of the page, with the workspace, where it is configured.
@@ -27,7 +31,7 @@ struct QueueApprover {
 
 impl AppContext {
     /// The approval queue for a gate.
-    pub fn asked_queue(&self, store: &Store) -> Arc<dyn Approver> {
+    pub fn queue_approver(&self, store: &dyn Store) -> Arc<dyn Approver> {
         let queue = self.approval_queue(store);
         let told = !self.config.notifications.is_empty();
         // Nobody is sent to a page that may not be there.
@@ -61,7 +65,7 @@ impl QueueApprover {
     /// Sends whoever sits at the client to the question, once it waits.
     async fn show(&self, question: &Question, inbox: &str) {
         let id = loop {
-            match self.queue.pending_number(&question.call, &question.binding) {
+            match self.queue.pending_number(&question.call, &question.binding).await {
                 Ok(Some(id)) => break id,
                 // A queue that cannot be read is reported by whoever asks.
                 Ok(None) | Err(_) => tokio::time::sleep(LOOK).await,
@@ -76,7 +80,7 @@ impl QueueApprover {
 
 impl Approver for QueueApprover {
     fn name(&self) -> &str {
-        Approver::name(&self.queue)
+        Approver::name(&*self.queue)
     }
 
     fn takes_several(&self) -> bool {
@@ -91,7 +95,7 @@ impl Approver for QueueApprover {
         &'a self,
         question: &'a Question,
         wait: bool,
-    ) -> BoxFuture<'a, Result<Said, NotAsked>> {
+    ) -> BoxFuture<'a, Result<AnswerGiven, NotAsked>> {
         Box::pin(async move {
             if wait {
                 return tokio::select! {

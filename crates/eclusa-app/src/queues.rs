@@ -1,10 +1,10 @@
 //! The approval queues of all workspaces of this person, and which approval a reference means.
 
-use std::{fs, path::PathBuf};
+use std::{fs, path::PathBuf, sync::Arc};
 
-use eclusa_store::{ApprovalQueue, Options, Store};
+use eclusa::store::{ApprovalQueue, Store};
 
-use crate::{failure::Failure, paths::Paths};
+use crate::{failure::Failure, open_store, paths::Paths};
 
 /// The approval queue of one workspace.
 pub struct WorkspaceQueue {
@@ -17,9 +17,9 @@ pub struct WorkspaceQueue {
     /// Whether it is the workspace that the command was called for.
     pub here: bool,
     /// The queue itself.
-    pub queue: ApprovalQueue,
+    pub queue: Arc<dyn ApprovalQueue>,
     /// What the queue is kept in, and the log besides.
-    pub store: Store,
+    pub store: Arc<dyn Store>,
 }
 
 impl WorkspaceQueue {
@@ -73,7 +73,7 @@ pub fn others(paths: &Paths, mut known: impl FnMut(&str) -> bool) -> Vec<Workspa
 }
 
 fn open(path: &std::path::Path, here: bool) -> Result<WorkspaceQueue, Failure> {
-    let store = Store::open(path, Options::default()).map_err(Failure::failed)?;
+    let store = open_store::open(path)?;
     let key = path.parent().and_then(|it| it.file_name()).unwrap_or_default();
     let key = key.to_string_lossy().into_owned();
     let directory = store.workspace().map_err(Failure::failed)?.map(PathBuf::from);
@@ -88,7 +88,7 @@ fn open(path: &std::path::Path, here: bool) -> Result<WorkspaceQueue, Failure> {
         name,
         directory,
         here,
-        queue: ApprovalQueue::new(store.clone()),
+        queue: store.approval_queue(Vec::new()),
         store,
     })
 }

@@ -20,7 +20,7 @@ mod model_thinker;
 pub mod preflight;
 pub mod service;
 
-pub use configured::{configured, set_preflight};
+pub use configured::{checkpoint, configured, reverse_thinker};
 
 /// A reviewer outside this process.
 pub struct ExternalReviewer {
@@ -135,25 +135,25 @@ impl Reviewer for ExternalReviewer {
 /// The exit code comes first: 0 has something to say, 2 says no, anything else is a failure.
 async fn by_program(program: &Program, about: &Value) -> Result<ReviewerAnswer, String> {
     match said_by(program, about).await? {
-        Said::Text(text) => answer::read(&text),
-        Said::No(why) => Ok(ReviewerAnswer::Deny(why)),
+        ReviewerOutput::Text(text) => answer::read(&text),
+        ReviewerOutput::No(why) => Ok(ReviewerAnswer::Deny(why)),
     }
 }
 
 /// What a program said.
-enum Said {
+enum ReviewerOutput {
     /// This, on its output.
     Text(String),
     /// No, by its exit code.
     No(String),
 }
 
-async fn said_by(program: &Program, about: &Value) -> Result<Said, String> {
+async fn said_by(program: &Program, about: &Value) -> Result<ReviewerOutput, String> {
     let input = format!("{about}\n").into_bytes();
     let ended = program.run(input, Streams::Apart).await.map_err(|err| err.to_string())?;
     match ended.code {
-        Some(0) => Ok(Said::Text(ended.out)),
-        Some(2) => Ok(Said::No(match ended.err.trim() {
+        Some(0) => Ok(ReviewerOutput::Text(ended.out)),
+        Some(2) => Ok(ReviewerOutput::No(match ended.err.trim() {
             "" => "not approved".to_owned(),
             why => shortened(why),
         })),

@@ -56,7 +56,7 @@ pub fn open(
     }
     adjust(&mut parts);
     let gate = ctx.gate(Surface::Mcp, parts)?;
-    let registry = &gate.setup().registry;
+    let registry = gate.registry();
     let (servers, plain, installed) = match behind()? {
         ServersBehind::Alone { server, installed } => (vec![*server], true, installed),
         ServersBehind::Configured => (ctx.config.servers.clone(), false, false),
@@ -86,5 +86,5 @@ pub async fn end(opening: &Startup) {
         gateway.close().await;
     }
     // With the tools go the jobs of `bash`, and the layers of its commands.
-    opened.gate.setup().registry.clear();
+    opened.gate.registry().clear();
 }

@@ -1,7 +1,11 @@
 //! Which sessions are kept in the store, and which last as long as this process.
 
-use eclusa::session::{MemorySessions, SessionError, SessionRecord, SessionState};
-use eclusa_store::Store;
+use std::sync::Arc;
+
+use eclusa::{
+    session::{MemorySessions, SessionError, SessionRecord, SessionState},
+    store::Store,
+};
 
 /// What commands that a person types are recorded under. Each is a process of its own and a session
 /// of its own: what one of them read or changed says nothing of the next.
@@ -14,20 +18,20 @@ pub const UNNAMED_FEED: &str = "feed";
 /// The sessions of a program: those of agents and models in its store, where the next process of
 /// the same session finds them; those that nobody named in memory.
 pub struct KeptSessions {
-    store: Store,
+    store: Arc<dyn Store>,
     here: MemorySessions,
 }
 
 impl KeptSessions {
     /// The sessions that this store keeps.
-    pub fn new(store: Store) -> KeptSessions {
+    pub fn new(store: Arc<dyn Store>) -> KeptSessions {
         KeptSessions { store, here: MemorySessions::default() }
     }
 
     fn keeper(&self, session: &str) -> &dyn SessionState {
         match session {
             COMMAND_LINE | UNNAMED_FEED => &self.here,
-            _ => &self.store,
+            _ => &*self.store,
         }
     }
 }

@@ -46,7 +46,7 @@ listed! {
         Mcp = "mcp",
         /// The calls of one turn with a model.
         Ask = "ask",
-        /// The calls of a conversation with a model.
+        /// The calls of a session with a model.
         Chat = "chat",
         /// What was changed, taken back or brought back.
         Undo = "undo and redo",

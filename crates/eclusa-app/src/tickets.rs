@@ -151,7 +151,7 @@ impl ExecTicket {
     pub fn run(&self, run: Run) -> Run {
         let TicketUses { rules, allowance, approved } = self.uses.clone();
         let run = Run {
-            conversation: self.conversation.as_str().into(),
+            session: self.conversation.as_str().into(),
             client: Some(self.client.as_str().into()),
             judged_before: Some(Arc::new(CallUses { rules, allowance, approved })),
             ..run

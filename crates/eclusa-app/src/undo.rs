@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use clap::Args;
 use eclusa::{
-    Gate, Origin, Reply, ToolCall, Workspace, catalogue::Language, one_line, workspace::Undone,
+    Gate, Origin, Reply, ToolCall, Workspace, catalogue::Language, one_line, store::Store,
+    workspace::Undone,
 };
-use eclusa_store::Store;
 use serde_json::{Value, json};
 
 use crate::{
@@ -83,7 +83,7 @@ pub async fn run(ctx: &AppContext, args: UndoArgs, json: bool) -> Result<Exit, F
         UndoArgs { .. } => Selection::Last,
     };
     let back = UndoSession::open(ctx, json)?;
-    let meant = select::find(which, &back.workspace, &back.store, &*ctx.registry()?)?;
+    let meant = select::find(which, &back.workspace, &*back.store, &*ctx.registry()?)?;
     let call = json!({"calls": meant.calls});
     let planned = || back.workspace.would_undo(&meant.calls);
     back.pass("undo", call, &meant, planned).await
@@ -93,7 +93,7 @@ pub async fn run(ctx: &AppContext, args: UndoArgs, json: bool) -> Result<Exit, F
 pub async fn one(ctx: &AppContext, call: u64) -> Result<String, Failure> {
     let back = UndoSession::open(ctx, false)?;
     let which = Selection::Calls(vec![call]);
-    let meant = select::find(which, &back.workspace, &back.store, &*ctx.registry()?)?;
+    let meant = select::find(which, &back.workspace, &*back.store, &*ctx.registry()?)?;
     let call = ToolCall::new(call_id(), "undo", json!({"calls": meant.calls})).from(Origin::Person);
     let reply = back.gate.pass(call).await;
     match reply.is_error() {
@@ -117,7 +117,7 @@ pub async fn redo(ctx: &AppContext, args: RedoArgs, json: bool) -> Result<Exit, 
 /// Everything that taking something back needs.
 struct UndoSession<'a> {
     ctx: &'a AppContext,
-    store: Store,
+    store: Arc<dyn Store>,
     workspace: Workspace,
     gate: Gate,
     json: bool,
@@ -130,7 +130,7 @@ impl<'a> UndoSession<'a> {
         }
         let store = ctx.store()?;
         let durability = ctx.config.commit_durability;
-        let gate = ctx.gate_to_take_back(
+        let gate = ctx.undo_gate(
             &store,
             |registry, workspace| tool::add(registry, workspace, durability),
             Arc::new(tool::CommandLine),

@@ -8,7 +8,6 @@ use eclusa::{
     one_line,
     workspace::{Compacted, Recovered, Retention},
 };
-use eclusa_store::Store;
 use serde::Serialize;
 
 use crate::{
@@ -18,7 +17,7 @@ use crate::{
 };
 
 /// Takes back or finishes what died in the middle. What was done is told and recorded.
-pub fn recover(workspace: &Workspace, store: &Store) -> Result<(), Failure> {
+pub fn recover(workspace: &Workspace, log: &dyn AuditSink) -> Result<(), Failure> {
     if !workspace.is_unfinished() {
         return Ok(());
     }
@@ -29,7 +28,7 @@ pub fn recover(workspace: &Workspace, store: &Store) -> Result<(), Failure> {
     let message = put_right(&recovered);
     screen::note(&sanitize(&message));
     let calls: Vec<u64> = recovered.reverted.iter().chain(&recovered.finished).copied().collect();
-    record(store, "recovered", &calls, &message)
+    record(log, "recovered", &calls, &message)
 }
 
 fn put_right(recovered: &Recovered) -> String {
@@ -70,10 +69,10 @@ pub fn within_bounds(workspace: Workspace, keep: Retention, log: Arc<dyn AuditSi
 pub fn compact(
     workspace: &Workspace,
     keep: Retention,
-    store: &Store,
+    log: &dyn AuditSink,
 ) -> Result<Compacted, Failure> {
     let compacted = workspace.compact(keep).map_err(Failure::failed)?;
-    tell_evicted(&compacted, keep, store)?;
+    tell_evicted(&compacted, keep, log)?;
     Ok(compacted)
 }
 

@@ -39,9 +39,9 @@ pub(crate) fn revoke_statement(queue: &str, question: u64, person: &str, expires
 }
 
 /// What whoever ends a session signs.
-pub(crate) fn end_statement(queue: &str, conversation: &str, person: &str, expires: u64) -> String {
+pub(crate) fn end_statement(queue: &str, session: &str, person: &str, expires: u64) -> String {
     let body = json!({
-        "conversation": conversation, "expires": expires, "person": person, "queue": queue,
+        "conversation": session, "expires": expires, "person": person, "queue": queue,
     });
     format!("eclusa end v1\n{body}")
 }

@@ -2,8 +2,10 @@
 
 use std::{fs::File, path::PathBuf, sync::Arc};
 
-use eclusa::workspace::private_file;
-use eclusa_store::{ConversationRow, ItemRow, ItemSize, Store, StoreError};
+use eclusa::{
+    store::{ItemRow, ItemSize, Store, TranscriptError, TranscriptRow},
+    workspace::private_file,
+};
 use futures::future::BoxFuture;
 use rustix::fs::{FlockOperation, flock};
 
@@ -19,7 +21,7 @@ use crate::{
 #[derive(Clone)]
 pub struct Archive {
     /// Where they are kept.
-    pub store: Store,
+    pub store: Arc<dyn Store>,
     /// Where the locks are.
     locks: PathBuf,
 }
@@ -28,15 +30,14 @@ pub struct Archive {
 const BATCH: usize = 512;
 
 impl Archive {
-    /// The conversations of this store.
-    pub fn new(store: Store) -> Archive {
-        let locks = store.path().with_file_name("sessions");
+    /// The conversations of this store, with their locks in this directory.
+    pub fn new(store: Arc<dyn Store>, locks: PathBuf) -> Archive {
         Archive { store, locks }
     }
 
     /// The conversations, those that were touched last first.
-    pub fn list(&self, limit: usize) -> Result<Vec<ConversationHead>, StoreError> {
-        Ok(self.store.conversations(limit)?.into_iter().map(from_row).collect())
+    pub fn list(&self, limit: usize) -> Result<Vec<ConversationHead>, TranscriptError> {
+        Ok(self.store.transcripts(limit)?.into_iter().map(from_row).collect())
     }
 
     /// The newest entries with all of these words, and their conversations.
@@ -44,7 +45,7 @@ impl Archive {
         &self,
         words: &str,
         limit: usize,
-    ) -> Result<Vec<(String, TranscriptItem)>, StoreError> {
+    ) -> Result<Vec<(String, TranscriptItem)>, TranscriptError> {
         let found = self.store.search_items(words, limit)?;
         Ok(found.into_iter().filter_map(|(id, row)| Some((id, item(row)?))).collect())
     }
@@ -57,7 +58,7 @@ impl ConversationLock for LockFile {}
 
 impl TranscriptStore for Archive {
     fn create(&self, head: ConversationHead) -> BoxFuture<'_, Result<bool, ArchiveError>> {
-        Box::pin(async move { self.store.create_conversation(to_row(head)).await.map_err(failed) })
+        Box::pin(async move { self.store.create_transcript(to_row(head)).await.map_err(failed) })
     }
 
     fn append(
@@ -85,7 +86,7 @@ impl TranscriptStore for Archive {
     ) -> BoxFuture<'a, Result<Vec<TranscriptItem>, ArchiveError>> {
         Box::pin(async move {
             let (mut items, mut damaged) = (Vec::new(), None);
-            let each = |row: ItemRow| {
+            let mut each = |row: ItemRow| {
                 let seq = row.seq;
                 match item(row) {
                     Some(mut it) => {
@@ -95,7 +96,7 @@ impl TranscriptStore for Archive {
                     None => damaged = damaged.or(Some(seq)),
                 }
             };
-            self.store.each_item(id, from, to, each).map_err(failed)?;
+            self.store.each_item(id, from, to, &mut each).map_err(failed)?;
             match damaged {
                 Some(seq) => {
                     Err(ArchiveError(format!("entry {id}.{seq} of the session is damaged")))
@@ -123,7 +124,7 @@ impl TranscriptStore for Archive {
         &'a self,
         id: &'a str,
     ) -> BoxFuture<'a, Result<Option<ConversationHead>, ArchiveError>> {
-        Box::pin(async move { Ok(self.store.conversation(id).map_err(failed)?.map(from_row)) })
+        Box::pin(async move { Ok(self.store.transcript(id).map_err(failed)?.map(from_row)) })
     }
 
     fn lock(&self, id: &str) -> Result<Option<Box<dyn ConversationLock>>, ArchiveError> {
@@ -183,12 +184,12 @@ impl TranscriptStore for Archive {
     }
 }
 
-fn failed(err: StoreError) -> ArchiveError {
+fn failed(err: impl std::fmt::Display) -> ArchiveError {
     ArchiveError(err.to_string())
 }
 
-fn to_row(head: ConversationHead) -> ConversationRow {
-    ConversationRow {
+fn to_row(head: ConversationHead) -> TranscriptRow {
+    TranscriptRow {
         id: head.id,
         parent: head.parent,
         title: head.title,
@@ -203,7 +204,7 @@ fn to_row(head: ConversationHead) -> ConversationRow {
     }
 }
 
-fn from_row(row: ConversationRow) -> ConversationHead {
+fn from_row(row: TranscriptRow) -> ConversationHead {
     ConversationHead {
         id: row.id,
         parent: row.parent,

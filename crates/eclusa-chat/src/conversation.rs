@@ -222,7 +222,7 @@ impl Conversation {
         }
         let cancel = self.handle.begin(CancellationToken::new());
         let run = Run {
-            conversation: self.head.id.as_str().into(),
+            session: self.head.id.as_str().into(),
             turn: self.turn,
             cancel: cancel.clone(),
             tools: self.persona.tools.as_ref().map(|it| it.iter().cloned().collect()),
@@ -236,7 +236,7 @@ impl Conversation {
     /// Takes in what a person said: redacted, its pictures kept, and marked if it is not theirs.
     async fn hear(&mut self, words: UserMessage) -> Result<(), TurnFailure> {
         if let Some(how) = &words.outside {
-            let marked = self.gate.bring_from_outside(how);
+            let marked = self.gate.mark_tainted(how);
             marked.map_err(|why| {
                 TurnFailure::Other(format!("that text came from outside cannot be kept: {why}"))
             })?;
@@ -368,7 +368,7 @@ impl Conversation {
     }
 
     fn redacted(&self, text: &str) -> (String, usize) {
-        let (text, count) = self.gate.setup().redactor.text(text);
+        let (text, count) = self.gate.redactor().text(text);
         (text.into_owned(), count)
     }
 

@@ -1,15 +1,15 @@
 //! A gate from a configuration.
 
-use std::{io, path::Path};
+use std::{path::Path, sync::Arc};
 
-use eclusa::{Gate, GateBuilder, Run, review::ReviewCache};
+use eclusa::{Gate, GateBuilder, Redactor, Run, review::ReviewCache};
 
-use crate::{Config, RedactionError};
+use crate::Config;
 
 impl Config {
     /// The gate that this configuration describes, over the workspace at `root`: its rules, limits,
-    /// redaction and mode. What only a program can have is added to it: tools, a log, people.
-    /// `read` reads the files with kinds of secrets that the configuration names.
+    /// and mode. What only a program can have is added to it: tools, a log, people. `redactor` is
+    /// the one of [`Config::redact`], whose files only the program can read.
     ///
     /// ```
     /// use eclusa::prelude::*;
@@ -18,8 +18,9 @@ impl Config {
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let text = "[[rules]]\ndecision = 'allow'\ntool = 'greet'\n";
     /// let config = Config::load(&[Layer::of_person("eclusa.toml", text)])?;
+    /// let redactor = config.redact.redactor(|file| std::fs::read_to_string(file))?;
     /// let gate = config
-    ///     .builder("/home/ada/project".as_ref(), |file| std::fs::read_to_string(file))?
+    ///     .builder("/home/ada/project".as_ref(), redactor)
     ///     .tool(FnTool::new("greet", "Greets.", |_: serde_json::Map<_, _>| async {
     ///         Ok::<_, ToolError>("Hello!".to_owned())
     ///     }))
@@ -29,16 +30,12 @@ impl Config {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn builder(
-        &self,
-        root: &Path,
-        read: impl Fn(&str) -> io::Result<String>,
-    ) -> Result<GateBuilder, RedactionError> {
+    pub fn builder(&self, root: &Path, redactor: impl Into<Arc<Redactor>>) -> GateBuilder {
         let builder = Gate::builder()
             .root(root)
             .rules(self.rules.clone())
             .effects(self.effects.clone())
-            .redactor(self.redact.redactor(read)?)
+            .redactor(redactor)
             .on_no_approver(self.on_no_approver)
             .order(self.order.clone())
             .limits(self.limits.clone())
@@ -46,9 +43,9 @@ impl Config {
             .args_in_log(self.args_in_log)
             .durability(self.commit_durability)
             .run(Run { mode: self.mode, ..Run::default() });
-        Ok(match self.review_cache {
+        match self.review_cache {
             Some((time, size)) => builder.review_cache(ReviewCache::new(time, size)),
             None => builder,
-        })
+        }
     }
 }

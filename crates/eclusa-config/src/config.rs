@@ -27,7 +27,7 @@ use crate::{
 pub struct Config {
     /// When people are asked.
     pub mode: Mode,
-    /// Other modes of some clients and conversations.
+    /// Other modes of some clients and sessions.
     pub modes: Vec<ModeRule>,
     /// What happens when nobody can be asked.
     pub on_no_approver: OnNoApprover,
@@ -82,7 +82,7 @@ pub struct Config {
     pub personas: Vec<PersonaSettings>,
     /// What one turn with a model may use.
     pub turn: TurnSettings,
-    /// How deep tasks may start tasks in a conversation with a model.
+    /// How deep tasks may start tasks in a session with a model.
     pub tasks: usize,
     /// The persona, unless the command line names one.
     pub chat_persona: Option<String>,

@@ -19,7 +19,7 @@ use crate::{
     web,
 };
 
-/// Tasks of a conversation start tasks no deeper than this.
+/// Tasks of a session start tasks no deeper than this.
 const MAX_TASKS: usize = 3;
 
 /// Lays a file on top of a configuration, as far as its trust reaches.
@@ -139,7 +139,7 @@ fn without(source: &mut LayerReader<'_>, below: &mut Config, file: &ConfigFile) 
     }
 }
 
-/// What a conversation with a model begins with.
+/// What a session with a model begins with.
 fn chat(source: &mut LayerReader<'_>, below: &mut Config, chat: &Chat) {
     let said = |it: &str| Some(it.to_owned()).filter(|it| !it.is_empty());
     if let Some(it) = &chat.persona {

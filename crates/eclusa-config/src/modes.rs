@@ -46,7 +46,7 @@ pub(super) fn merge(
         };
         let (client, conversation) = (names(&it.client), names(&it.conversation));
         if let (Some(client), Some(conversation)) = (client, conversation) {
-            below.modes.push(ModeRule { mode: it.mode.0, client, conversation });
+            below.modes.push(ModeRule { mode: it.mode.0, client, session: conversation });
         }
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn bounded(
         Some(per) => Some(units::positive_time(source, per)?),
         None => None,
     };
-    let term = Validity { until, times, per, conversation: it.conversation.clone(), workspace };
+    let term = Validity { until, times, per, session: it.conversation.clone(), workspace };
     let span = it.times.as_ref().map(|it| &it.span);
     let span = span.or(it.per.as_ref().map(|it| &it.span)).unwrap_or(&written.span);
     let rule = source.keep(span, rule.bounded(term))?;

@@ -38,7 +38,7 @@ pub(super) use rule::{CommandCondition, Example, Matcher, Results, Rule, Tests};
 pub(super) struct ConfigFile {
     /// When people are asked.
     pub(super) mode: Option<Spanned<Keyword<Mode>>>,
-    /// Other modes for some clients or conversations.
+    /// Other modes for some clients or sessions.
     #[serde(default)]
     pub(super) modes: Vec<Spanned<WrittenMode>>,
     /// What happens when a person must be asked and nobody can be.
@@ -190,7 +190,7 @@ pub(super) struct Limits {
     pub(super) checkpoint: Option<Spanned<String>>,
     /// Time for a record to become durable.
     pub(super) audit: Option<Spanned<String>>,
-    /// How deep a task may start tasks in a conversation with a model: 1 is not at all, 0 is no
+    /// How deep a task may start tasks in a session with a model: 1 is not at all, 0 is no
     /// tasks.
     #[schemars(range(max = 3))]
     pub(super) tasks: Option<Spanned<usize>>,
@@ -217,12 +217,12 @@ pub(super) struct EffectsSection {
     pub(super) allow_delete: Option<Spanned<bool>>,
     /// What becomes of changes that make files executable.
     pub(super) executable: Option<Spanned<Keyword<Decision>>>,
-    /// How much may change in a conversation before a person is asked again.
+    /// How much may change in a session before a person is asked again.
     #[serde(default)]
     pub(super) budget: Budget,
 }
 
-/// How much may change in a conversation before a person is asked again.
+/// How much may change in a session before a person is asked again.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]

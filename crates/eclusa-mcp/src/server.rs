@@ -16,7 +16,6 @@
 mod answer;
 mod call;
 mod catalogue;
-mod conversation;
 mod dispatch;
 mod handler;
 mod http;
@@ -28,6 +27,7 @@ mod pending;
 mod pipe;
 mod prompts_and_resources;
 mod server_tools;
+mod session;
 mod startup;
 mod state;
 mod stdio;

@@ -71,8 +71,8 @@ impl ModelThinker {
             bytes: body.len(),
             sha256: Hash::sha256(&body),
         };
-        let conversation = call.context().conversation.clone().unwrap_or_default();
-        let run = Run { conversation, ..Run::default() };
+        let session = call.context().session.clone().unwrap_or_default();
+        let run = Run { session, ..Run::default() };
         let recorded = self.log.append(sent.draft(&run, self.clock.unix_ms())).await;
         recorded
             .map_err(|err| format!("the log cannot be written ({err}), so nobody was asked"))?;

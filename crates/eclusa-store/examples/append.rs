@@ -13,8 +13,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use eclusa::audit::Log as _;
 use eclusa::{AuditSink, audit::Draft};
-use eclusa_store::{Durability, Options, Store};
+use eclusa_store::{Durability, Options, SqliteStore};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
@@ -29,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         None => PathBuf::from("target/bench-store"),
     };
     let path = directory.join(format!("{}.db", std::process::id()));
-    let store = Store::open(&path, Options { durability, ..Options::default() })?;
+    let store = SqliteStore::open(&path, Options { durability, ..Options::default() })?;
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build()?;
     let mut times = runtime.block_on(measure(&store, callers, Duration::from_secs(seconds)))?;
@@ -49,14 +50,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         at(1.0),
     );
     let begun = Instant::now();
-    store.verify(|_, _| {})?;
+    store.verify()?;
     println!("verified {} records in {:?}; {}", head.seq, begun.elapsed(), path.display());
     Ok(store.close()?)
 }
 
 /// How long each call took.
 async fn measure(
-    store: &Store,
+    store: &SqliteStore,
     callers: usize,
     time: Duration,
 ) -> Result<Vec<Duration>, Box<dyn Error>> {
@@ -74,7 +75,7 @@ async fn measure(
 }
 
 async fn calls(
-    store: Store,
+    store: SqliteStore,
     caller: usize,
     over: Arc<AtomicBool>,
 ) -> Result<Vec<Duration>, eclusa::audit::AuditError> {

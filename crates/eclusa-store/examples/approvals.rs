@@ -3,6 +3,10 @@
 //!
 //! `cargo run --release -p eclusa-store --example approvals -- [PENDING] [ROUNDS] [DIRECTORY]`
 
+use eclusa::{
+    approve::{GivenAnswer, QuestionPage},
+    store::ApprovalQueue as _,
+};
 use std::{
     error::Error,
     fs::File,
@@ -15,7 +19,8 @@ use eclusa::{
     Answer, Approver, Decision, NotAsked, PermissionClass, Question, Reason, Source, Touch,
     Verdict, approve::Questions,
 };
-use eclusa_store::{ApprovalQueue, Durability, Options, Store};
+use eclusa_store::{Durability, Options, SqliteQueue, SqliteStore};
+use futures::executor::block_on;
 use serde_json::json;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -27,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build()?;
     let fill = Options { durability: Durability::Crash, ..Options::default() };
-    let queue = ApprovalQueue::new(Store::open(&path, fill)?);
+    let queue = SqliteQueue::new(SqliteStore::open(&path, fill)?);
     let mut times = Vec::with_capacity(pending);
     for number in 0..pending {
         times.push(runtime.block_on(parked(&queue, number))?);
@@ -40,14 +45,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         p50(first.copied().collect()),
         p50(last.copied().collect()),
     );
-    let page = |_| timed(|| queue.list().map(drop));
+    let page = |_| timed(|| block_on(queue.list(QuestionPage::FIRST)).map(drop));
     println!("first page of 100: p50 {:?}", p50((0..100).map(page).collect::<Result<_, _>>()?));
     let count = |_| timed(|| runtime.block_on(queue.pending()).map(drop));
     println!("counting them: p50 {:?}", p50((0..100).map(count).collect::<Result<_, _>>()?));
     drop(queue);
 
     let options = Options { durability: Durability::PowerLoss, ..Options::default() };
-    let queue = ApprovalQueue::new(Store::open(&path, options)?);
+    let queue = SqliteQueue::new(SqliteStore::open(&path, options)?);
     let sync = p50(syncs(&directory, rounds)?);
     println!("one sync of 8 KB to this disk: p50 {sync:?} over {rounds}");
     let mut times = Vec::with_capacity(rounds);
@@ -62,7 +67,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             Err(NotAsked::Parked(id)) => id,
             other => return Err(format!("{other:?}").into()),
         };
-        queue.answer(id, Answer::Once, "ann")?;
+        block_on(queue.answer(GivenAnswer::new(vec![id], Answer::Once, "ann")))?;
         let said = runtime.block_on(queue.submit(&question, false));
         said.map_err(|err| format!("{err:?}"))?;
         times.push(begun.elapsed());
@@ -91,18 +96,18 @@ fn syncs(directory: &Path, rounds: usize) -> std::io::Result<Vec<Duration>> {
 }
 
 /// Asks and waits, while somebody else answers as soon as the question is there.
-async fn waited_for(queue: &ApprovalQueue, number: usize) -> Result<Duration, Box<dyn Error>> {
+async fn waited_for(queue: &SqliteQueue, number: usize) -> Result<Duration, Box<dyn Error>> {
     let (begun, question, asker) = (Instant::now(), question(number), queue.clone());
     let (call, binding) = (question.call.clone(), question.binding.clone());
     let waiting = tokio::spawn(async move { asker.submit(&question, true).await });
     let id = loop {
-        match queue.pending_number(&call, &binding)? {
+        match block_on(queue.pending_number(&call, &binding))? {
             Some(found) => break found,
             // A pause leaves the processor to whoever queues it.
             None => std::thread::sleep(Duration::from_micros(50)),
         }
     };
-    queue.answer(id, Answer::Once, "ann")?;
+    block_on(queue.answer(GivenAnswer::new(vec![id], Answer::Once, "ann")))?;
     waiting.await?.map_err(|err| format!("{err:?}"))?;
     Ok(begun.elapsed())
 }
@@ -118,7 +123,7 @@ fn timed<E>(act: impl FnOnce() -> Result<(), E>) -> Result<Duration, E> {
 }
 
 /// Asks without waiting, and says how long that took.
-async fn parked(queue: &ApprovalQueue, number: usize) -> Result<Duration, String> {
+async fn parked(queue: &SqliteQueue, number: usize) -> Result<Duration, String> {
     let (begun, question) = (Instant::now(), question(number));
     match queue.submit(&question, false).await {
         Err(NotAsked::Parked(_)) => Ok(begun.elapsed()),
@@ -126,7 +131,7 @@ async fn parked(queue: &ApprovalQueue, number: usize) -> Result<Duration, String
     }
 }
 
-/// A question like many others; each conversation has a few.
+/// A question like many others; each session has a few.
 fn question(number: usize) -> Question {
     let command = format!("git push origin feature-{number}");
     Question {
@@ -151,7 +156,7 @@ fn question(number: usize) -> Question {
         grant: None,
         can_always: false,
         principal: "agent".to_owned(),
-        conversation: format!("talk-{}", number / 10),
+        session: format!("talk-{}", number / 10),
         task: None,
         time: Duration::from_secs(3_600),
     }

@@ -7,7 +7,7 @@
 
 mod allowances;
 mod answer_columns;
-mod conversations;
+mod approval_record;
 mod holder;
 mod outbox;
 mod park;
@@ -15,6 +15,7 @@ mod questions;
 mod read;
 mod requests;
 mod rows;
+mod sessions;
 mod votes;
 mod watcher;
 mod wire;
@@ -23,20 +24,16 @@ use std::{sync::Arc, time::Duration};
 
 use eclusa::{
     Answer, Approver, NotAsked, Question,
-    approve::{
-        Allowance, GivenAnswer, GivenVote, NotificationTarget, QuestionPage, QuestionState,
-        QueueError, QueuedQuestion, Said, YES_VALID,
-    },
+    approve::{AnswerGiven, GivenAnswer, NotificationTarget, QuestionState, QueueError, YES_VALID},
 };
 use futures::future::BoxFuture;
 use tokio::sync::oneshot;
 
 use crate::{
-    Store, StoreError,
-    error::InStore as _,
+    SqliteStore, StoreError,
     writer::{self, Transaction},
 };
-use park::Parking;
+use park::ParkOutcome;
 use watcher::{Watched, Watcher};
 
 /// How long an asker is taken to be there after its last word, in milliseconds.
@@ -44,142 +41,37 @@ const HOLD: u64 = 60_000;
 
 /// Where questions wait for people.
 #[derive(Debug, Clone)]
-pub struct ApprovalQueue {
-    store: Store,
+pub struct SqliteQueue {
+    store: SqliteStore,
     poll: Duration,
     watcher: Arc<Watcher>,
     /// Who is told of new questions.
     targets: Arc<[NotificationTarget]>,
 }
 
-impl From<StoreError> for QueueError {
-    fn from(err: StoreError) -> QueueError {
-        QueueError::Store(err.to_string())
-    }
-}
-
-impl ApprovalQueue {
+impl SqliteQueue {
     /// The approval queue of this store. Its clock decides what has expired.
-    pub fn new(store: Store) -> ApprovalQueue {
+    pub fn new(store: SqliteStore) -> SqliteQueue {
         let (poll, targets) = (Duration::from_millis(100), Vec::new().into());
-        ApprovalQueue { store, poll, watcher: Arc::default(), targets }
+        SqliteQueue { store, poll, watcher: Arc::default(), targets }
     }
 
     /// Notifications of new questions are kept for these, until somebody sends them.
     #[must_use]
-    pub fn notifying(self, targets: Vec<NotificationTarget>) -> ApprovalQueue {
-        ApprovalQueue { targets: targets.into(), ..self }
+    pub fn notifying(self, targets: Vec<NotificationTarget>) -> SqliteQueue {
+        SqliteQueue { targets: targets.into(), ..self }
     }
 
     /// How often answers from other processes are looked for while somebody waits.
     #[must_use]
-    pub fn poll_every(self, poll: Duration) -> ApprovalQueue {
-        ApprovalQueue { poll, ..self }
-    }
-
-    /// The first questions that wait, oldest first.
-    pub fn list(&self) -> Result<Vec<QueuedQuestion>, QueueError> {
-        self.page(QuestionPage::FIRST)
-    }
-
-    /// Questions that wait, oldest first.
-    pub fn page(&self, page: QuestionPage) -> Result<Vec<QueuedQuestion>, QueueError> {
-        Ok(read::pending(&self.store, page, self.now())?)
-    }
-
-    /// One question, however it stands.
-    pub fn get(&self, id: u64) -> Result<QueuedQuestion, QueueError> {
-        read::one(&self.store, id, self.now())?.ok_or(QueueError::Unknown(id))
-    }
-
-    /// Open questions whose asker has gone away: those that can be taken up again.
-    pub fn left(&self) -> Result<Vec<QueuedQuestion>, QueueError> {
-        Ok(read::left(&self.store, self.now())?)
-    }
-
-    /// The number of the pending question of this call with this binding, once it is queued.
-    pub fn pending_number(&self, call: &str, binding: &str) -> Result<Option<u64>, QueueError> {
-        Ok(read::pending_number(&self.store, call, binding)?)
-    }
-
-    /// Pending questions that are identical to this one, itself included.
-    pub fn identical_to(&self, id: u64) -> Result<Vec<u64>, QueueError> {
-        Ok(read::identical(&self.store, id, self.now())?)
-    }
-
-    /// Answers a question, for good. The same answer by the same person may be given again.
-    ///
-    /// Blocks until the answer is durable.
-    pub fn answer(&self, id: u64, answer: Answer, by: &str) -> Result<(), QueueError> {
-        let by = by.to_owned();
-        self.answer_all(GivenAnswer {
-            questions: vec![id],
-            answer,
-            by,
-            binding: None,
-            signed: None,
-        })
-    }
-
-    /// Answers several questions, all or none. Blocks until the answers are durable.
-    pub fn answer_all(&self, given: GivenAnswer) -> Result<(), QueueError> {
-        let now = self.now();
-        let given = checked(given)?;
-        let decided = self.store.write(move |tx| rows::decide(tx, &given, now));
-        self.store.inner.answered.notify_waiters();
-        decided.map_err(QueueError::from)?
-    }
-
-    /// Takes back a yes that nobody has used yet. Blocks until that is durable.
-    pub fn revoke(&self, id: u64, by: &str) -> Result<(), QueueError> {
-        let (by, now) = (by.to_owned(), self.now());
-        let revoked = self.store.write(move |tx| rows::revoke(tx, id, &by, now));
-        self.store.inner.answered.notify_waiters();
-        revoked.map_err(QueueError::from)?
-    }
-
-    /// Writes down an allowance that nobody has agreed to yet: a rule, for so many calls, until this
-    /// time. Gives its number. Blocks until that is durable.
-    pub fn propose(&self, rule: &str, times: u64, until: u64, by: &str) -> Result<u64, QueueError> {
-        let (rule, by, now) = (rule.to_owned(), by.to_owned(), self.now());
-        let terms = (times, until);
-        Ok(self.store.write(move |tx| allowances::propose(tx, &rule, terms, &by, now))?)
-    }
-
-    /// Notes that somebody agrees to an allowance. `false`: it is not there, used up, over or taken
-    /// back. Blocks until that is durable.
-    pub fn agree(&self, id: u64, vote: GivenVote) -> Result<bool, QueueError> {
-        let now = self.now();
-        Ok(self.store.write(move |tx| allowances::agree(tx, id, &vote, now))?)
-    }
-
-    /// Takes an allowance back, from this moment. Blocks until that is durable.
-    pub fn revoke_allowance(&self, id: u64, by: &str) -> Result<bool, QueueError> {
-        let (by, now) = (by.to_owned(), self.now());
-        Ok(self.store.write(move |tx| allowances::revoke(tx, id, &by, now))?)
-    }
-
-    /// Counts one more use of an allowance, unless it is used up, over or taken back.
-    pub async fn take_allowance(&self, id: u64) -> Result<bool, QueueError> {
-        let now = self.now();
-        Ok(self.store.write_later(move |tx| allowances::take(tx, id, now)).await?)
-    }
-
-    /// Allowances that can let calls pass now, oldest first.
-    pub fn live_allowances(&self) -> Result<Vec<Allowance>, QueueError> {
-        let (reader, now) = (self.store.reader()?, self.now());
-        Ok(allowances::live(&reader, now).in_store(self.store.path())?)
-    }
-
-    /// The latest allowances, newest first.
-    pub fn allowances(&self) -> Result<Vec<Allowance>, QueueError> {
-        Ok(allowances::latest(&*self.store.reader()?).in_store(self.store.path())?)
+    pub fn poll_every(self, poll: Duration) -> SqliteQueue {
+        SqliteQueue { poll, ..self }
     }
 
     /// Queues a question, or adopts the same one that was left, and waits for its answer.
-    async fn wait(&self, question: &Question, wait: bool) -> Result<Said, NotAsked> {
+    async fn wait(&self, question: &Question, wait: bool) -> Result<AnswerGiven, NotAsked> {
         let failed = |err: StoreError| NotAsked::Failed(err.to_string());
-        let asked = rows::Asked::new(question).map_err(NotAsked::Failed)?;
+        let asked = rows::QuestionRow::new(question).map_err(NotAsked::Failed)?;
         let now = self.now();
         let expires = now.saturating_add(millis(question.time));
         let (row, told) = (asked.clone(), outbox::outgoing(question, &self.targets));
@@ -188,7 +80,7 @@ impl ApprovalQueue {
             .await
             .map_err(failed)?;
         let mut held = match asking {
-            SubmittedQuestion::Held(held) => held,
+            SubmittedQuestion::Waiting(held) => held,
             SubmittedQuestion::Over(outcome) => return outcome,
         };
         let (id, nonce) = (held.id, held.nonce.clone());
@@ -212,7 +104,7 @@ impl ApprovalQueue {
                     held.over = true;
                     let already = || NotAsked::Failed("its answer was already taken".to_owned());
                     let (answer, by, votes) = taken.ok_or_else(already)?;
-                    return Ok(Said { answer, by, question: Some(id), votes });
+                    return Ok(AnswerGiven { answer, by, question: Some(id), votes });
                 }
                 QuestionState::Pending => {}
                 QuestionState::Revoked => return over("the yes was taken back before it was used"),
@@ -242,11 +134,11 @@ impl ApprovalQueue {
     /// Queues a question. If nobody waits for it by the time it is queued, it is let go of.
     async fn park(
         &self,
-        park: impl FnOnce(&mut Transaction<'_>) -> Result<Parking, StoreError> + Send + 'static,
+        park: impl FnOnce(&mut Transaction<'_>) -> Result<ParkOutcome, StoreError> + Send + 'static,
     ) -> Result<SubmittedQuestion, StoreError> {
         let (tell, told) = oneshot::channel();
         let store = self.store.clone();
-        let tell = move |parked: Result<Parking, StoreError>| {
+        let tell = move |parked: Result<ParkOutcome, StoreError>| {
             // With nobody to take it, the token is dropped here, and does its work.
             drop(tell.send(parked.map(|it| SubmittedQuestion::new(it, store))));
         };
@@ -265,7 +157,7 @@ const MAX_PAUSE_POLLS: u32 = 300;
 /// And not before this time, unless the question changed.
 const MIN_PAUSE: Duration = Duration::from_millis(1);
 
-impl Approver for ApprovalQueue {
+impl Approver for SqliteQueue {
     fn name(&self) -> &str {
         "approval-queue"
     }
@@ -282,7 +174,7 @@ impl Approver for ApprovalQueue {
         &'a self,
         question: &'a Question,
         wait: bool,
-    ) -> BoxFuture<'a, Result<Said, NotAsked>> {
+    ) -> BoxFuture<'a, Result<AnswerGiven, NotAsked>> {
         Box::pin(self.wait(question, wait))
     }
 
@@ -309,38 +201,43 @@ fn checked(given: GivenAnswer) -> Result<GivenAnswer, QueueError> {
 /// A question that was asked.
 enum SubmittedQuestion {
     /// Its answer is waited for.
-    Held(Held),
+    Waiting(WaitingQuestion),
     /// There is nothing to wait for.
-    Over(Result<Said, NotAsked>),
+    Over(Result<AnswerGiven, NotAsked>),
 }
 
 impl SubmittedQuestion {
-    fn new(parking: Parking, store: Store) -> SubmittedQuestion {
-        let said = |id, (answer, by, votes)| Said { answer, by, question: Some(id), votes };
+    fn new(parking: ParkOutcome, store: SqliteStore) -> SubmittedQuestion {
+        let said = |id, (answer, by, votes)| AnswerGiven { answer, by, question: Some(id), votes };
         SubmittedQuestion::Over(match parking {
-            Parking::Held { id, nonce } => {
-                return SubmittedQuestion::Held(Held { store, id, nonce, over: false });
+            ParkOutcome::Waiting { id, nonce } => {
+                return SubmittedQuestion::Waiting(WaitingQuestion {
+                    store,
+                    id,
+                    nonce,
+                    over: false,
+                });
             }
-            Parking::Left(id) => Err(NotAsked::Parked(id)),
-            Parking::Answered { id, taken } => Ok(said(id, taken)),
-            Parking::SaidNo { id, by, reason } => {
+            ParkOutcome::Queued(id) => Err(NotAsked::Parked(id)),
+            ParkOutcome::Answered { id, taken } => Ok(said(id, taken)),
+            ParkOutcome::RecentlyRefused { id, by, reason } => {
                 Ok(said(id, (Answer::No(reason), by, Vec::new())))
             }
-            Parking::Full(count) => Err(NotAsked::Failed(QueueError::Full(count).to_string())),
+            ParkOutcome::Full(count) => Err(NotAsked::Failed(QueueError::Full(count).to_string())),
         })
     }
 }
 
 /// A question that this process waits for. Dropped, it is let go of: the question stays, and
 /// whoever asks the same again gets it.
-struct Held {
-    store: Store,
+struct WaitingQuestion {
+    store: SqliteStore,
     id: u64,
     nonce: String,
     over: bool,
 }
 
-impl Drop for Held {
+impl Drop for WaitingQuestion {
     fn drop(&mut self) {
         if self.over {
             return;

@@ -5,6 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use eclusa::{
+    approve::QueueError,
+    audit::{AuditError, VerifyError},
+    store::TranscriptError,
+};
 use rusqlite::ErrorCode;
 
 /// Why the store cannot do what was asked. Nothing was written.
@@ -85,18 +90,28 @@ pub enum StoreError {
     },
 }
 
-/// Why a chain is not known to be whole.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum VerifyError {
-    /// It is not whole.
-    #[error(transparent)]
-    Broken(#[from] eclusa::audit::Broken),
-    /// The record that it was to be checked from is not there.
-    #[error("no record has the hash {0}")]
-    NotNoted(eclusa::Hash),
-    /// It could not be read.
-    #[error(transparent)]
-    Store(#[from] StoreError),
+impl From<StoreError> for AuditError {
+    fn from(err: StoreError) -> AuditError {
+        AuditError::new(err.to_string())
+    }
+}
+
+impl From<StoreError> for VerifyError {
+    fn from(err: StoreError) -> VerifyError {
+        VerifyError::Unread(err.into())
+    }
+}
+
+impl From<StoreError> for QueueError {
+    fn from(err: StoreError) -> QueueError {
+        QueueError::Store(err.to_string())
+    }
+}
+
+impl From<StoreError> for TranscriptError {
+    fn from(err: StoreError) -> TranscriptError {
+        TranscriptError(err.to_string())
+    }
 }
 
 /// Says which store an error is about.

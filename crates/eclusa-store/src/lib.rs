@@ -1,8 +1,7 @@
 //! Where Eclusa keeps its records: one SQLite file, and long outputs as files beside it, behind the traits of `eclusa`.
 //!
-//! A [`Store`] is the log ([`eclusa::AuditSink`]), the spool ([`eclusa::Spool`]) and, through a
-//! [`ApprovalQueue`], the place where questions wait for people ([`eclusa::Approver`]). Several processes
-//! may have the same file open; all of them append to one chain.
+//! A [`SqliteStore`] is an [`eclusa::store::Store`]. Several processes may have the same file open; all
+//! of them append to one chain.
 //!
 //! All writing is done by one thread per open store. Whatever queues up while it works is
 //! written in one transaction (group commit), so that many callers share the cost of one sync.
@@ -26,9 +25,8 @@ mod transcripts;
 mod verify;
 mod writer;
 
-pub use approval_queue::ApprovalQueue;
+pub use approval_queue::SqliteQueue;
 pub use eclusa::Durability;
-pub use error::{StoreError, VerifyError};
+pub use error::StoreError;
 pub use options::Options;
-pub use store::Store;
-pub use transcripts::{ConversationRow, ItemRow, ItemSize};
+pub use store::SqliteStore;

@@ -2,15 +2,15 @@
 
 use eclusa::{
     Hash, Record,
-    audit::{AuditError, Head, Log},
+    audit::{AuditError, Head, Log, VerifyError},
 };
 use rusqlite::{Connection, Params, Row};
 use serde::Deserialize;
 
 use crate::{
-    Store, StoreError,
+    SqliteStore, StoreError,
     error::InStore,
-    schema,
+    schema, verify,
     writer::{stored_head, to_sql},
 };
 
@@ -25,47 +25,52 @@ macro_rules! select {
     };
 }
 
-impl Store {
-    /// Up to `limit` records from this number on, oldest first.
-    pub fn records(&self, from_seq: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
+impl Log for SqliteStore {
+    fn records(&self, from_seq: u64, limit: usize) -> Result<Vec<Record>, AuditError> {
         let sql = select!("WHERE r.seq >= ?1 ORDER BY r.seq LIMIT ?2");
-        self.query(sql, (to_sql(from_seq), to_limit(limit)))
+        Ok(self.query(sql, (to_sql(from_seq), to_limit(limit)))?)
     }
 
-    /// The newest `limit` records, oldest first.
-    pub fn last(&self, limit: usize) -> Result<Vec<Record>, StoreError> {
+    fn last(&self, limit: usize) -> Result<Vec<Record>, AuditError> {
         let sql = select!("ORDER BY r.seq DESC LIMIT ?1");
         let mut records = self.query(sql, (to_limit(limit),))?;
         records.reverse();
         Ok(records)
     }
 
-    /// The records that end the call whose start has this number.
-    pub fn ends_of(&self, start: u64) -> Result<Vec<Record>, StoreError> {
-        self.query(select!("WHERE r.start = ?1 ORDER BY r.seq"), (to_sql(start),))
+    fn ends_of(&self, start: u64) -> Result<Vec<Record>, AuditError> {
+        Ok(self.query(select!("WHERE r.start = ?1 ORDER BY r.seq"), (to_sql(start),))?)
     }
 
-    /// All records about the call that the model gave this id, oldest first.
-    ///
     /// There is no index for it, because it would be paid for by every call: the whole log is
     /// read.
-    pub fn find_call(&self, call_id: &str) -> Result<Vec<Record>, StoreError> {
-        let quoted = serde_json::to_string(call_id).unwrap_or_default();
+    fn find(&self, call: &str) -> Result<Vec<Record>, AuditError> {
+        let quoted = serde_json::to_string(call).unwrap_or_default();
         let needle = format!("\"call\":{quoted}");
         let sql = select!("WHERE instr(r.body, ?1) > 0 ORDER BY r.seq");
         // On a connection of its own: it may take long, and nobody should wait for it.
         let reader = schema::open_to_read(&self.inner.path, self.inner.options.busy)?;
         let mut records = self.query_on(&reader, sql, (needle,))?;
         // The same text may stand in somebody's arguments.
-        records.retain(|record| call_in(&record.body).as_deref() == Some(call_id));
+        records.retain(|record| call_in(&record.body).as_deref() == Some(call));
         Ok(records)
     }
 
-    /// Where the chain is known to end.
-    pub fn head(&self) -> Result<Head, StoreError> {
-        stored_head(&*self.reader()?, &self.inner.path)
+    fn head(&self) -> Result<Head, AuditError> {
+        Ok(stored_head(&*self.reader()?, &self.inner.path)?)
     }
 
+    /// What others append meanwhile is not looked at, and they are not held up.
+    fn verify_since(
+        &self,
+        noted: Option<Hash>,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<(Head, Head), VerifyError> {
+        verify::verify(self, noted, progress)
+    }
+}
+
+impl SqliteStore {
     fn query(&self, sql: &str, params: impl Params) -> Result<Vec<Record>, StoreError> {
         self.query_on(&*self.reader()?, sql, params)
     }
@@ -88,36 +93,6 @@ impl Store {
         }
         Ok(records)
     }
-}
-
-impl Log for Store {
-    fn records(&self, from_seq: u64, limit: usize) -> Result<Vec<Record>, AuditError> {
-        Store::records(self, from_seq, limit).map_err(unread)
-    }
-
-    fn last(&self, limit: usize) -> Result<Vec<Record>, AuditError> {
-        Store::last(self, limit).map_err(unread)
-    }
-
-    fn ends_of(&self, start: u64) -> Result<Vec<Record>, AuditError> {
-        Store::ends_of(self, start).map_err(unread)
-    }
-
-    fn find(&self, call: &str) -> Result<Vec<Record>, AuditError> {
-        self.find_call(call).map_err(unread)
-    }
-
-    fn head(&self) -> Result<Head, AuditError> {
-        Store::head(self).map_err(unread)
-    }
-
-    fn verify(&self) -> Result<Head, AuditError> {
-        Store::verify(self, |_, _| {}).map_err(unread)
-    }
-}
-
-fn unread(err: impl std::fmt::Display) -> AuditError {
-    AuditError::new(err.to_string())
 }
 
 fn record(row: &Row<'_>) -> rusqlite::Result<Record> {

@@ -354,10 +354,10 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
 fn probe(connection: &Connection, path: &Path, format: i64) -> Result<(), StoreError> {
     // Whoever only reads cannot bring an older file to the newest format.
     let known = if format < 2 { OLDEST_PROBES } else { PROBES.len() };
-    let conversations = transcript_tables::PROBES.into_iter().filter(|_| format >= 3);
+    let transcripts = transcript_tables::PROBES.into_iter().filter(|_| format >= 3);
     let approvals = approval_tables::PROBES.into_iter().filter(|_| format >= 4);
     let sessions = session_tables::PROBES.into_iter().filter(|_| format >= 6);
-    let later = conversations.chain(approvals).chain(sessions);
+    let later = transcripts.chain(approvals).chain(sessions);
     for sql in PROBES.into_iter().take(known).chain(later) {
         connection.prepare(sql).map_err(|err| StoreError::Damaged {
             path: path.to_owned(),

@@ -5,12 +5,12 @@ use eclusa::session::{SessionError, SessionRecord, SessionState};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::{
-    Store, StoreError,
+    SqliteStore, StoreError,
     error::InStore,
     writer::{Transaction, to_sql},
 };
 
-impl SessionState for Store {
+impl SessionState for SqliteStore {
     fn load(&self, session: &str) -> Result<SessionRecord, SessionError> {
         let found = self.look(|connection| state(connection, session)).map_err(failed)?;
         read(found)

@@ -6,13 +6,15 @@ use eclusa::{Spool, spool::TextPieces};
 use futures::future::BoxFuture;
 use rusqlite::{OptionalExtension, params};
 
-use crate::{Store, StoreError, error::InStore, store_records::StoreRecord, writer::Transaction};
+use crate::{
+    SqliteStore, StoreError, error::InStore, store_records::StoreRecord, writer::Transaction,
+};
 
 mod long_texts;
 
 use long_texts::LongText;
 
-impl Spool for Store {
+impl Spool for SqliteStore {
     fn keep(&self, text: String) -> BoxFuture<'_, io::Result<String>> {
         Box::pin(async move {
             let (room, now) = (self.inner.options.spool_bytes, self.inner.options.clock.unix_ms());
@@ -77,7 +79,7 @@ impl Spool for Store {
     }
 }
 
-impl Store {
+impl SqliteStore {
     fn spooled(&self, reference: &str, range: Range<usize>) -> io::Result<String> {
         let found: Option<(Vec<u8>, i64)> = self
             .reader()

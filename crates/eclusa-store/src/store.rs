@@ -9,13 +9,15 @@ use std::{
 
 use eclusa::{
     AuditSink,
+    approve::NotificationTarget,
     audit::{Appending, AuditError, Draft, Receipt},
+    store::{ApprovalQueue, Store},
 };
 use rusqlite::{Connection, OptionalExtension as _};
 use tokio::sync::{Notify, oneshot};
 
 use crate::{
-    Options, StoreError, directory,
+    Options, SqliteQueue, StoreError, directory,
     error::InStore,
     schema,
     writer::{self, AtOnce, Job, Shared, Transaction},
@@ -23,7 +25,7 @@ use crate::{
 
 /// An open store. Clones share it; the last one to go writes what is still queued.
 #[derive(Clone)]
-pub struct Store {
+pub struct SqliteStore {
     pub(crate) inner: Arc<Inner>,
 }
 
@@ -49,9 +51,9 @@ struct WriterThread {
     thread: OnceLock<JoinHandle<()>>,
 }
 
-impl Store {
+impl SqliteStore {
     /// Opens the store, and makes it if it is not there yet, in a directory for its owner alone.
-    pub fn open(path: &Path, options: Options) -> Result<Store, StoreError> {
+    pub fn open(path: &Path, options: Options) -> Result<SqliteStore, StoreError> {
         let path = &std::path::absolute(path).in_store(path)?;
         directory::prepare(path)?;
         let connection = schema::open_to_write(path, &options)?;
@@ -73,11 +75,11 @@ impl Store {
             reader: OnceLock::new(),
             answered: Notify::new(),
         };
-        Ok(Store { inner: Arc::new(inner) })
+        Ok(SqliteStore { inner: Arc::new(inner) })
     }
 
     /// Opens a store that somebody else writes. Everything that would write is refused.
-    pub fn open_read_only(path: &Path) -> Result<Store, StoreError> {
+    pub fn open_read_only(path: &Path) -> Result<SqliteStore, StoreError> {
         let path = &std::path::absolute(path).in_store(path)?;
         directory::find(path)?;
         let options = Options::default();
@@ -90,17 +92,11 @@ impl Store {
             reader: OnceLock::from(Mutex::new(reader)),
             answered: Notify::new(),
         };
-        Ok(Store { inner: Arc::new(inner) })
+        Ok(SqliteStore { inner: Arc::new(inner) })
     }
 
-    /// Where the store is.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.inner.path
-    }
-
-    /// The workspace whose calls are recorded here, if that was noted.
-    pub fn workspace(&self) -> Result<Option<String>, StoreError> {
-        noted_workspace(&*self.reader()?).in_store(self.path())
     }
 
     /// Waits until everything that was handed in before is written. Other clones stay open.
@@ -214,17 +210,26 @@ fn note_workspace(connection: &Connection, workspace: &str) -> rusqlite::Result<
     connection.execute(sql, [workspace]).map(drop)
 }
 
-impl AuditSink for Store {
+impl Store for SqliteStore {
+    fn workspace(&self) -> Result<Option<String>, AuditError> {
+        Ok(noted_workspace(&*self.reader()?).in_store(self.path())?)
+    }
+
+    fn approval_queue(&self, targets: Vec<NotificationTarget>) -> Arc<dyn ApprovalQueue> {
+        Arc::new(SqliteQueue::new(self.clone()).notifying(targets))
+    }
+}
+
+impl AuditSink for SqliteStore {
     fn append(&self, draft: Draft) -> Appending {
-        let refused = |err: StoreError| AuditError::new(err.to_string());
         let draft = match self.write_at_once(draft) {
-            Ok(written) => return Appending::Done(written.map_err(refused)),
+            Ok(written) => return Appending::Done(written.map_err(AuditError::from)),
             Err(draft) => draft,
         };
         let (tell, told) = oneshot::channel();
         match self.queue(Job::Append { draft, tell }) {
             Ok(()) => Appending::Waiting(told),
-            Err(err) => Appending::Done(Err(refused(err))),
+            Err(err) => Appending::Done(Err(err.into())),
         }
     }
 }
@@ -262,9 +267,9 @@ impl Drop for WriterThread {
     }
 }
 
-impl fmt::Debug for Store {
+impl fmt::Debug for SqliteStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Store").field("path", &self.inner.path).finish_non_exhaustive()
+        f.debug_struct("SqliteStore").field("path", &self.inner.path).finish_non_exhaustive()
     }
 }
 

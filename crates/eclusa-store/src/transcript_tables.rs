@@ -1,4 +1,4 @@
-//! The tables of conversations, and how to tell that they are there.
+//! The tables of sessions, and how to tell that they are there.
 
 /// The tables. `words` of an item are searched and kept nowhere else.
 pub(crate) const TABLES: &str = "

@@ -1,92 +1,29 @@
-//! Conversations: rows that this crate keeps and does not understand. The agent gives them a meaning.
+//! Transcripts of sessions with a model.
 
+use eclusa::store::{ItemRow, ItemSize, TranscriptError, TranscriptRow, TranscriptRows};
+use futures::future::BoxFuture;
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::{
-    Store, StoreError,
+    SqliteStore, StoreError,
     error::InStore,
     writer::{Transaction, to_sql},
 };
 
 const ITEM: &str = "SELECT seq, turn, message, at, role, kind, body, blocks, log_at FROM items ";
 
-const CONVERSATION: &str = "SELECT id, parent, title, persona, model, created, touched, taint, usage, \
+const TRANSCRIPT: &str = "SELECT id, parent, title, persona, model, created, touched, taint, usage, \
      coalesce((SELECT turn FROM items WHERE conversation = conversations.id \
          ORDER BY seq DESC LIMIT 1), 0), \
      (SELECT count(*) FROM items WHERE conversation = conversations.id AND kind = 'call') \
      FROM conversations ";
 
-/// A conversation, without what was said in it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ConversationRow {
-    /// Its id.
-    pub id: String,
-    /// The conversation that it comes from.
-    pub parent: Option<String>,
-    /// What it is about.
-    pub title: String,
-    /// The persona.
-    pub persona: String,
-    /// The model.
-    pub model: String,
-    /// When it began, in milliseconds since 1970.
-    pub created: u64,
-    /// When something was last kept.
-    pub touched: u64,
-    /// What brought text from outside into it.
-    pub taint: Option<String>,
-    /// What it cost, as JSON.
-    pub usage: String,
-    /// How many turns it has; only read.
-    pub turns: u64,
-    /// How many calls it has; only read.
-    pub calls: u64,
-}
-
-/// One entry of a conversation.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ItemRow {
-    /// Its place, from 1.
-    pub seq: u64,
-    /// The turn.
-    pub turn: u64,
-    /// The message that it is part of.
-    pub message: Option<u64>,
-    /// When, in milliseconds since 1970.
-    pub at: u64,
-    /// Whose words.
-    pub role: String,
-    /// What it is.
-    pub kind: String,
-    /// What is shown, as JSON.
-    pub body: String,
-    /// What a model sent, to be sent back as it is.
-    pub blocks: Option<String>,
-    /// The end of the log at that time.
-    pub log_at: Option<u64>,
-    /// What a search finds it by; not read back.
-    pub words: String,
-}
-
-/// An entry without its contents.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ItemSize {
-    /// Its place, from 1.
-    pub seq: u64,
-    /// The message that it is part of.
-    pub message: Option<u64>,
-    /// Whose words.
-    pub role: String,
-    /// What it is.
-    pub kind: String,
-    /// How long its contents are.
-    pub bytes: u64,
-}
-
-impl Store {
-    /// Begins a conversation. False when the id is taken.
-    pub async fn create_conversation(&self, row: ConversationRow) -> Result<bool, StoreError> {
-        self.write_later(move |tx| {
+impl TranscriptRows for SqliteStore {
+    fn create_transcript(
+        &self,
+        row: TranscriptRow,
+    ) -> BoxFuture<'_, Result<bool, TranscriptError>> {
+        self.write_rows(move |tx| {
             let known = tx
                 .connection
                 .prepare_cached("SELECT 1 FROM conversations WHERE id = ?1")
@@ -97,60 +34,46 @@ impl Store {
             }
             Ok(!known)
         })
-        .await
     }
 
-    /// Appends entries and notes what the head says now: all of it or nothing, durable when this
-    /// resolves. A place that is taken is an error, so two writers never mix.
-    pub async fn append_items(
+    fn append_items(
         &self,
-        row: ConversationRow,
+        row: TranscriptRow,
         items: Vec<ItemRow>,
-    ) -> Result<(), StoreError> {
-        self.write_later(move |tx| {
+    ) -> BoxFuture<'_, Result<(), TranscriptError>> {
+        self.write_rows(move |tx| {
             put(tx, &row)?;
             items.iter().try_for_each(|item| insert(tx, &row.id, item))
         })
-        .await
     }
 
-    /// A conversation.
-    pub fn conversation(&self, id: &str) -> Result<Option<ConversationRow>, StoreError> {
-        let sql = format!("{CONVERSATION} WHERE id = ?1");
+    fn transcript(&self, id: &str) -> Result<Option<TranscriptRow>, TranscriptError> {
+        let sql = format!("{TRANSCRIPT} WHERE id = ?1");
         let reader = self.reader()?;
         let mut select = reader.prepare_cached(&sql).in_store(self.path())?;
-        select.query_row([id], conversation).optional().in_store(self.path())
+        Ok(select.query_row([id], transcript).optional().in_store(self.path())?)
     }
 
-    /// The conversations, those that were touched last first.
-    pub fn conversations(&self, limit: usize) -> Result<Vec<ConversationRow>, StoreError> {
-        let sql = format!("{CONVERSATION} ORDER BY touched DESC, id LIMIT ?1");
+    fn transcripts(&self, limit: usize) -> Result<Vec<TranscriptRow>, TranscriptError> {
+        let sql = format!("{TRANSCRIPT} ORDER BY touched DESC, id LIMIT ?1");
         let reader = self.reader()?;
         let mut select = reader.prepare_cached(&sql).in_store(self.path())?;
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let rows = select.query_map([limit], conversation).in_store(self.path())?;
-        rows.collect::<rusqlite::Result<_>>().in_store(self.path())
+        let rows = select.query_map([limit], transcript).in_store(self.path())?;
+        Ok(rows.collect::<rusqlite::Result<_>>().in_store(self.path())?)
     }
 
-    /// The entries of a conversation, oldest first.
-    pub fn items(&self, conversation: &str) -> Result<Vec<ItemRow>, StoreError> {
-        let mut rows = Vec::new();
-        self.each_item(conversation, 0, u64::MAX, |row| rows.push(row))?;
-        Ok(rows)
-    }
-
-    /// Tells the entries of a conversation from one place to another, both included, one by one.
-    pub fn each_item(
+    fn each_item(
         &self,
-        conversation: &str,
+        id: &str,
         from: u64,
         to: u64,
-        mut tell: impl FnMut(ItemRow),
-    ) -> Result<(), StoreError> {
+        tell: &mut dyn FnMut(ItemRow),
+    ) -> Result<(), TranscriptError> {
         let sql = format!("{ITEM} WHERE conversation = ?1 AND seq BETWEEN ?2 AND ?3 ORDER BY seq");
         let reader = self.reader()?;
         let mut select = reader.prepare_cached(&sql).in_store(self.path())?;
-        let between = params![conversation, to_sql(from), to_sql(to)];
+        let between = params![id, to_sql(from), to_sql(to)];
         let rows = select.query_map(between, item).in_store(self.path())?;
         for row in rows {
             tell(row.in_store(self.path())?);
@@ -158,8 +81,7 @@ impl Store {
         Ok(())
     }
 
-    /// The entries of a conversation without their contents, oldest first.
-    pub fn item_sizes(&self, conversation: &str) -> Result<Vec<ItemSize>, StoreError> {
+    fn item_sizes(&self, id: &str) -> Result<Vec<ItemSize>, TranscriptError> {
         let sql = "SELECT seq, message, role, kind, \
                    octet_length(body) + coalesce(octet_length(blocks), 0) \
                    FROM items WHERE conversation = ?1 ORDER BY seq";
@@ -174,16 +96,15 @@ impl Store {
                 bytes: number(row, 4)?,
             })
         };
-        let rows = select.query_map([conversation], size).in_store(self.path())?;
-        rows.collect::<rusqlite::Result<_>>().in_store(self.path())
+        let rows = select.query_map([id], size).in_store(self.path())?;
+        Ok(rows.collect::<rusqlite::Result<_>>().in_store(self.path())?)
     }
 
-    /// The newest entries in which all of these words stand: conversation and entry.
-    pub fn search_items(
+    fn search_items(
         &self,
         words: &str,
         limit: usize,
-    ) -> Result<Vec<(String, ItemRow)>, StoreError> {
+    ) -> Result<Vec<(String, ItemRow)>, TranscriptError> {
         let words: Vec<String> =
             words.split_whitespace().map(|it| format!("\"{}\"", it.replace('"', "\"\""))).collect();
         if words.is_empty() {
@@ -198,13 +119,11 @@ impl Store {
         let found = |row: &Row<'_>| Ok((row.get(9)?, item(row)?));
         let rows =
             select.query_map(params![words.join(" "), limit], found).in_store(self.path())?;
-        rows.collect::<rusqlite::Result<_>>().in_store(self.path())
+        Ok(rows.collect::<rusqlite::Result<_>>().in_store(self.path())?)
     }
 
-    /// Removes a conversation and everything said in it. What its calls did stays in the log. False
-    /// when there is none.
-    pub async fn remove_conversation(&self, id: String) -> Result<bool, StoreError> {
-        self.write_later(move |tx| {
+    fn remove_transcript(&self, id: String) -> BoxFuture<'_, Result<bool, TranscriptError>> {
+        self.write_rows(move |tx| {
             let run = |sql: &str| {
                 tx.connection
                     .prepare_cached(sql)
@@ -215,32 +134,41 @@ impl Store {
             run("DELETE FROM items WHERE conversation = ?1")?;
             Ok(run("DELETE FROM conversations WHERE id = ?1")? > 0)
         })
-        .await
     }
 
-    /// Keeps a picture by its digest, once.
-    pub async fn keep_picture(&self, sha256: String, bytes: Vec<u8>) -> Result<(), StoreError> {
-        self.write_later(move |tx| {
+    fn keep_picture(
+        &self,
+        sha256: String,
+        bytes: Vec<u8>,
+    ) -> BoxFuture<'_, Result<(), TranscriptError>> {
+        self.write_rows(move |tx| {
             tx.connection
                 .prepare_cached("INSERT OR IGNORE INTO pictures (sha256, bytes) VALUES (?1, ?2)")
                 .and_then(|mut it| it.execute(params![sha256, bytes]))
                 .in_store(tx.path)
                 .map(drop)
         })
-        .await
     }
 
-    /// A picture that was kept.
-    pub fn picture(&self, sha256: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    fn picture(&self, sha256: &str) -> Result<Option<Vec<u8>>, TranscriptError> {
         let reader = self.reader()?;
         let mut select = reader
             .prepare_cached("SELECT bytes FROM pictures WHERE sha256 = ?1")
             .in_store(self.path())?;
-        select.query_row([sha256], |row| row.get(0)).optional().in_store(self.path())
+        Ok(select.query_row([sha256], |row| row.get(0)).optional().in_store(self.path())?)
     }
 }
 
-fn put(tx: &Transaction<'_>, row: &ConversationRow) -> Result<(), StoreError> {
+impl SqliteStore {
+    fn write_rows<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Transaction<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> BoxFuture<'_, Result<T, TranscriptError>> {
+        Box::pin(async move { Ok(self.write_later(work).await?) })
+    }
+}
+
+fn put(tx: &Transaction<'_>, row: &TranscriptRow) -> Result<(), StoreError> {
     let sql = "INSERT INTO conversations \
                (id, parent, title, persona, model, created, touched, taint, usage) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) \
@@ -264,12 +192,12 @@ fn put(tx: &Transaction<'_>, row: &ConversationRow) -> Result<(), StoreError> {
         .map(drop)
 }
 
-fn insert(tx: &Transaction<'_>, conversation: &str, item: &ItemRow) -> Result<(), StoreError> {
+fn insert(tx: &Transaction<'_>, session: &str, item: &ItemRow) -> Result<(), StoreError> {
     let sql = "INSERT INTO items \
                (conversation, seq, turn, message, at, role, kind, body, blocks, log_at) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
     let params = params![
-        conversation,
+        session,
         to_sql(item.seq),
         to_sql(item.turn),
         item.message.map(to_sql),
@@ -289,8 +217,8 @@ fn insert(tx: &Transaction<'_>, conversation: &str, item: &ItemRow) -> Result<()
     Ok(())
 }
 
-fn conversation(row: &Row<'_>) -> rusqlite::Result<ConversationRow> {
-    Ok(ConversationRow {
+fn transcript(row: &Row<'_>) -> rusqlite::Result<TranscriptRow> {
+    Ok(TranscriptRow {
         id: row.get(0)?,
         parent: row.get(1)?,
         title: row.get(2)?,

@@ -3,88 +3,68 @@
 
 use eclusa::{
     Hash, Record,
-    audit::{Broken, Draft, Head, Verifier},
+    audit::{Broken, Draft, Head, Verifier, VerifyError},
 };
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
-use crate::{Store, StoreError, VerifyError, error::InStore, schema, writer};
+use crate::{SqliteStore, StoreError, error::InStore, schema, writer};
 
 /// Progress is told after so many records.
 const STEP: u64 = 4_096;
 
-impl Store {
-    /// Checks every record from the first to the stored head. `progress` is told how many of how
-    /// many are done.
-    ///
-    /// What others append meanwhile is not looked at, and they are not held up.
-    pub fn verify(&self, progress: impl FnMut(u64, u64)) -> Result<Head, VerifyError> {
-        self.verify_after(None, progress).map(|(_, head)| head)
-    }
-
-    /// Checks every record after the one with this hash, which somebody has noted when everything up
-    /// to it was checked, and says which that is. A hash that is not there is an error: the end of
-    /// the log was cut off or replaced since.
-    pub fn verify_since(
-        &self,
-        noted: Hash,
-        progress: impl FnMut(u64, u64),
-    ) -> Result<(Head, Head), VerifyError> {
-        self.verify_after(Some(noted), progress)
-    }
-
-    fn verify_after(
-        &self,
-        noted: Option<Hash>,
-        mut progress: impl FnMut(u64, u64),
-    ) -> Result<(Head, Head), VerifyError> {
-        let path = &self.inner.path;
-        let mut connection = schema::open_to_read(path, self.inner.options.busy)?;
-        // One snapshot for the head, the records and the index.
-        let snapshot = connection.transaction().in_store(path)?;
-        let known = writer::stored_head(&snapshot, path)?;
-        let from = match noted {
-            Some(noted) => place(&snapshot, path, noted)?,
-            None => Head::default(),
+/// Checks every record after the noted one, or from the first, to the stored head.
+pub(crate) fn verify(
+    store: &SqliteStore,
+    noted: Option<Hash>,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<(Head, Head), VerifyError> {
+    let path = &store.inner.path;
+    let mut connection = schema::open_to_read(path, store.inner.options.busy)?;
+    // One snapshot for the head, the records and the index.
+    let snapshot = connection.transaction().in_store(path)?;
+    let known = writer::stored_head(&snapshot, path)?;
+    let from = match noted {
+        Some(noted) => place(&snapshot, path, noted)?,
+        None => Head::default(),
+    };
+    progress(from.seq, known.seq);
+    let mut verifier = Verifier::after(from);
+    {
+        let sql = "SELECT seq, start, hash, body FROM records WHERE seq > ?1 ORDER BY seq";
+        let mut statement = snapshot.prepare(sql).in_store(path)?;
+        let mut rows = statement.query([writer::to_sql(from.seq)]).in_store(path)?;
+        let mut record = Record {
+            seq: 0,
+            previous: Hash::default(),
+            hash: Hash::default(),
+            body: String::new(),
         };
-        progress(from.seq, known.seq);
-        let mut verifier = Verifier::after(from);
-        {
-            let sql = "SELECT seq, start, hash, body FROM records WHERE seq > ?1 ORDER BY seq";
-            let mut statement = snapshot.prepare(sql).in_store(path)?;
-            let mut rows = statement.query([writer::to_sql(from.seq)]).in_store(path)?;
-            let mut record = Record {
-                seq: 0,
-                previous: Hash::default(),
-                hash: Hash::default(),
-                body: String::new(),
-            };
-            while let Some(row) = rows.next().in_store(path)? {
-                record.previous = verifier.head().hash;
-                let seq = row.get::<_, i64>(0).in_store(path)?;
-                record.seq = u64::try_from(seq).unwrap_or_default();
-                let start = read(row, &mut record).ok_or(Broken::Altered { seq: record.seq });
-                // What the verifier says of its place comes first.
-                match (verifier.next(&record), start) {
-                    (Err(broken @ Broken::Order { .. }), _) | (_, Err(broken)) => Err(broken)?,
-                    (checked, Ok(start)) => {
-                        checked?;
-                        if Draft::start_in(&record.body).ok() != Some(start) {
-                            Err(Broken::Altered { seq: record.seq })?;
-                        }
+        while let Some(row) = rows.next().in_store(path)? {
+            record.previous = verifier.head().hash;
+            let seq = row.get::<_, i64>(0).in_store(path)?;
+            record.seq = u64::try_from(seq).unwrap_or_default();
+            let start = read(row, &mut record).ok_or(Broken::Altered { seq: record.seq });
+            // What the verifier says of its place comes first.
+            match (verifier.next(&record), start) {
+                (Err(broken @ Broken::Order { .. }), _) | (_, Err(broken)) => Err(broken)?,
+                (checked, Ok(start)) => {
+                    checked?;
+                    if Draft::start_in(&record.body).ok() != Some(start) {
+                        Err(Broken::Altered { seq: record.seq })?;
                     }
                 }
-                if record.seq.is_multiple_of(STEP) {
-                    progress(record.seq, known.seq);
-                }
+            }
+            if record.seq.is_multiple_of(STEP) {
+                progress(record.seq, known.seq);
             }
         }
-        let head = verifier.finish(known)?;
-        if noted.is_none() {
-            whole(&snapshot, path)?;
-        }
-        progress(head.seq, known.seq);
-        Ok((from, head))
     }
+    let head = verifier.finish(known)?;
+    if noted.is_none() {
+        whole(&snapshot, path)?;
+    }
+    progress(head.seq, known.seq);
+    Ok((from, head))
 }
 
 /// The record with this hash. It is looked for from the end, where it is if it was noted lately.

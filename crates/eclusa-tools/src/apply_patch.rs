@@ -121,7 +121,7 @@ fn patched(
         ground.settle(outcome, &left, &mut made)?;
     }
     for (path, before, after) in &made.proposed {
-        context.seen.proposed(&caller.conversation, path, before.as_ref(), *after);
+        context.seen.proposed(&caller.session, path, before.as_ref(), *after);
     }
     Ok(made.output())
 }

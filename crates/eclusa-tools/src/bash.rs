@@ -122,7 +122,7 @@ impl Bash {
     /// Where a command starts, as an absolute path. The arguments were completed before the call
     /// was judged: they say where, or it is the workspace. A directory that has become a link to
     /// another since then is not the one that was judged.
-    fn start(&self, conversation: &str, cwd: Option<&str>) -> Result<PathBuf, ToolError> {
+    fn start(&self, session: &str, cwd: Option<&str>) -> Result<PathBuf, ToolError> {
         let Some(cwd) = cwd else { return Ok(self.files.root().to_owned()) };
         let there = self.files.directory(cwd).map_err(|err| ToolError::new(err.to_string()))?;
         let path = self.files.root().join(&there.path);
@@ -130,7 +130,7 @@ impl Bash {
             let text = format!("`{cwd}` leads to another directory than when the call was judged");
             return Err(ToolError::new(text));
         }
-        self.directories.set(conversation, &path);
+        self.directories.set(session, &path);
         Ok(path)
     }
 
@@ -200,14 +200,14 @@ impl TypedTool for Bash {
     }
 
     /// The directory that the call names, by its own name, or the one that the last call of the
-    /// conversation started in.
-    fn completed(&self, args: &Value, conversation: &str) -> Option<Value> {
+    /// session started in.
+    fn completed(&self, args: &Value, session: &str) -> Option<Value> {
         let said = args.get("cwd").and_then(Value::as_str);
         let there = match said {
             // What cannot be opened is told when it runs.
             Some(said) => self.files.directory(said).ok()?.path,
             None => {
-                let tracked = self.directories.of(conversation)?;
+                let tracked = self.directories.of(session)?;
                 // By its path from the workspace, in which no link has come to stand since.
                 let inside = tracked.strip_prefix(self.files.root()).ok()?;
                 self.files.directory(inside).ok().map(|it| it.path).filter(|it| it == inside)?
@@ -233,17 +233,17 @@ impl TypedTool for Bash {
         Some(asked.unwrap_or(self.time) + MARGIN)
     }
 
-    fn conversation_ended(&self, conversation: &str) {
-        self.directories.forget(conversation);
-        self.sandboxes.end_conversation(conversation);
+    fn session_ended(&self, session: &str) {
+        self.directories.forget(session);
+        self.sandboxes.end_session(session);
     }
 
     async fn run(&self, args: BashArgs, job: &Job) -> Result<Output, ToolError> {
-        let cwd = self.start(job.conversation(), args.cwd.as_deref())?;
+        let cwd = self.start(job.session(), args.cwd.as_deref())?;
         let asked = args.timeout_ms.or(args.timeout).map_or(self.time, Duration::from_millis);
         let (time, limit) = time_left(asked, job);
         let command = args.command;
-        let conversation = Some(job.conversation().to_owned());
+        let session = Some(job.session().to_owned());
         // What a rule wants a person asked about was asked about, as far as the text tells.
         let hidden = job.hidden().from(Decision::Deny).beside(&self.files);
         let hosts = job.host_access();
@@ -254,12 +254,12 @@ impl TypedTool for Bash {
                 cwd,
                 writes: Writes::Staged,
                 time: Duration::MAX,
-                conversation,
+                session,
                 background: true,
                 hidden,
                 hosts,
             };
-            let id = self.background.start(job.conversation(), order);
+            let id = self.background.start(job.session(), order);
             let id = id.map_err(|err| ToolError::new(err.to_string()))?;
             return Ok(report::started(id, &self.sandboxes));
         }
@@ -270,13 +270,12 @@ impl TypedTool for Bash {
         self.can_be_reviewed(writes, job.mode())?;
         let signals = looks_for_processes(&command);
         let (why, background) = (hidden.clone(), false);
-        let order =
-            CommandOrder { writes, command, cwd, time, conversation, background, hidden, hosts };
+        let order = CommandOrder { writes, command, cwd, time, session, background, hidden, hosts };
         let (mut ran, long, opened) = self.run_with_hosts(order, job).await?;
         if ran.exit.how != How::Code(0) {
             ran.notes.extend(job.needs_service());
         }
-        if signals && self.background.is_busy(job.conversation()) {
+        if signals && self.background.is_busy(job.session()) {
             ran.notes.push(ELSEWHERE.to_owned());
         }
         let root = self.files.root();

@@ -91,13 +91,13 @@ pub(crate) fn edited(
     edits: &[Edit<'_>],
 ) -> Result<Output, ToolError> {
     let PathState { path, node } = context.found_to_show(caller, asked)?;
-    let conversation = &caller.conversation;
+    let session = &caller.session;
     let old = match node {
         Some(Node::File(file)) => Some(file),
         _ => None,
     };
     match &old {
-        Some(file) => context.is_fresh(conversation, &path, file)?,
+        Some(file) => context.is_fresh(session, &path, file)?,
         None if edits.first().is_some_and(|it| !it.old_string.is_empty()) => {
             let missing = context.files.missing(asked);
             let how = "an empty `old_string` makes the file";
@@ -126,7 +126,7 @@ pub(crate) fn edited(
     let change = write_change(&path, old, content);
     if let Some(after) = change.after.as_ref().and_then(Node::file) {
         let known = change.before.as_ref().and_then(Node::file);
-        context.seen.proposed(conversation, &path, known, after.digest);
+        context.seen.proposed(session, &path, known, after.digest);
     }
     Ok(Output {
         text: format!("{verb} `{name}`: {}\n{}{linked}", around.counts(), around.lines),

@@ -50,7 +50,7 @@ impl FileToolContext {
         FileToolContext { max_size: bytes, ..self }
     }
 
-    /// What conversations have read and written.
+    /// What sessions have read and written.
     pub fn read_tracker(&self) -> ReadTracker {
         self.seen.clone()
     }
@@ -110,14 +110,14 @@ impl FileToolContext {
         ))
     }
 
-    /// An error when the conversation has read the file, and it has changed since.
+    /// An error when the session has read the file, and it has changed since.
     pub(crate) fn is_fresh(
         &self,
-        conversation: &str,
+        session: &str,
         path: &Path,
         file: &FileNode,
     ) -> Result<(), ToolError> {
-        match self.seen.is_stale(conversation, path, file) {
+        match self.seen.is_stale(session, path, file) {
             false => Ok(()),
             true => {
                 let path = display_path(path);
@@ -219,14 +219,14 @@ pub(crate) fn led_elsewhere(
 
 /// On whose behalf a tool works.
 pub(crate) struct CallContext {
-    pub(crate) conversation: String,
+    pub(crate) session: String,
     /// What the call may not look at.
     pub(crate) hidden: HiddenPaths,
 }
 
 impl CallContext {
     fn new(job: &Job) -> CallContext {
-        CallContext { conversation: job.conversation().to_owned(), hidden: job.hidden() }
+        CallContext { session: job.session().to_owned(), hidden: job.hidden() }
     }
 }
 

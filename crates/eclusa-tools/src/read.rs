@@ -106,7 +106,7 @@ impl TypedTool for Read {
     async fn run(&self, args: ReadArgs, job: &Job) -> Result<Output, ToolError> {
         let wanted = args.wanted().map_err(ToolError::new)?;
         let (files, shown, path) = (self.files.clone(), self.shown, args.path.clone());
-        let (seen, conversation) = (self.seen.clone(), job.conversation().to_owned());
+        let (seen, session) = (self.seen.clone(), job.session().to_owned());
         let most = if args.wants_all() { self.max_size } else { u64::MAX };
         let hidden = job.hidden();
         let watch = StopOnDrop::default();
@@ -128,7 +128,7 @@ impl TypedTool for Read {
                 false => KnownContent::State(stamp),
             };
             let shown = reading.show(wanted, shown)?;
-            seen.read(&conversation, &reached, was);
+            seen.read(&session, &reached, was);
             Ok(shown)
         };
         let read = with_file(&self.files, &args.path, reading).await;

@@ -1,4 +1,4 @@
-//! What a conversation has read and written, so that nobody edits what they have not seen.
+//! What a session has read and written, so that nobody edits what they have not seen.
 //!
 //! A tool cannot know whether what it proposes becomes real: the gate decides later. So both are
 //! kept, what was there and what was proposed, and the next look tells which of them it is.
@@ -17,17 +17,17 @@ use eclusa::{
 #[cfg(test)]
 mod tests;
 
-/// So many files are remembered, all conversations together. What is forgotten counts as never
+/// So many files are remembered, all sessions together. What is forgotten counts as never
 /// read, and exact matches still protect it.
 const REMEMBERED: usize = 4096;
 
-/// What conversations have read and written. A clone is the same memory.
+/// What sessions have read and written. A clone is the same memory.
 #[derive(Debug, Clone, Default)]
 pub struct ReadTracker(Arc<Mutex<Memory>>);
 
 #[derive(Debug, Default)]
 struct Memory {
-    conversations: HashMap<String, HashMap<PathBuf, ReadState>>,
+    sessions: HashMap<String, HashMap<PathBuf, ReadState>>,
     count: usize,
     /// Counts looks, to tell the older from the newer.
     looks: u64,
@@ -36,12 +36,12 @@ struct Memory {
 #[derive(Debug)]
 struct ReadState {
     was: KnownContent,
-    /// What the conversation wanted there instead.
+    /// What the session wanted there instead.
     proposed: Option<ContentDigest>,
     look: u64,
 }
 
-/// How a conversation knows a file.
+/// How a session knows a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KnownContent {
     /// By all of its content.
@@ -53,27 +53,27 @@ pub(crate) enum KnownContent {
 }
 
 impl ReadTracker {
-    /// The conversation has read this file.
-    pub(crate) fn read(&self, conversation: &str, path: &Path, was: KnownContent) {
-        self.memory().keep(conversation, path, was, None);
+    /// The session has read this file.
+    pub(crate) fn read(&self, session: &str, path: &Path, was: KnownContent) {
+        self.memory().keep(session, path, was, None);
     }
 
-    /// The conversation knows that this was there, and proposes something else.
+    /// The session knows that this was there, and proposes something else.
     pub(crate) fn proposed(
         &self,
-        conversation: &str,
+        session: &str,
         path: &Path,
         before: Option<&FileNode>,
         after: ContentDigest,
     ) {
         let was = before.map_or(KnownContent::Nothing, |it| KnownContent::Content(it.digest));
-        self.memory().keep(conversation, path, was, Some(after));
+        self.memory().keep(session, path, was, Some(after));
     }
 
-    /// True when the conversation has read or written this file, and it is something else now.
-    pub(crate) fn is_stale(&self, conversation: &str, path: &Path, now: &FileNode) -> bool {
+    /// True when the session has read or written this file, and it is something else now.
+    pub(crate) fn is_stale(&self, session: &str, path: &Path, now: &FileNode) -> bool {
         let memory = self.memory();
-        let known = memory.conversations.get(conversation).and_then(|it| it.get(path));
+        let known = memory.sessions.get(session).and_then(|it| it.get(path));
         known.is_some_and(|it| !it.is(now))
     }
 
@@ -101,7 +101,7 @@ fn same_content(was: Stamp, is: Stamp) -> bool {
 impl Memory {
     fn keep(
         &mut self,
-        conversation: &str,
+        session: &str,
         path: &Path,
         was: KnownContent,
         proposed: Option<ContentDigest>,
@@ -111,16 +111,16 @@ impl Memory {
         }
         self.looks += 1;
         let glance = ReadState { was, proposed, look: self.looks };
-        if !self.conversations.contains_key(conversation) {
-            self.conversations.insert(conversation.to_owned(), HashMap::new());
+        if !self.sessions.contains_key(session) {
+            self.sessions.insert(session.to_owned(), HashMap::new());
         }
-        let known = self.conversations.get_mut(conversation);
+        let known = self.sessions.get_mut(session);
         let new = known.is_some_and(|it| it.insert(path.to_owned(), glance).is_none());
         self.count += usize::from(new);
     }
 
     fn forget_the_older_half(&mut self) {
-        let glances = self.conversations.values().flat_map(HashMap::values);
+        let glances = self.sessions.values().flat_map(HashMap::values);
         let mut looks: Vec<u64> = glances.map(|it| it.look).collect();
         let middle = looks.len() / 2;
         if middle >= looks.len() {
@@ -128,10 +128,10 @@ impl Memory {
         }
         let (_, oldest_kept, _) = looks.select_nth_unstable(middle);
         let oldest_kept = *oldest_kept;
-        for files in self.conversations.values_mut() {
+        for files in self.sessions.values_mut() {
             files.retain(|_, it| it.look >= oldest_kept);
         }
-        self.conversations.retain(|_, files| !files.is_empty());
-        self.count = self.conversations.values().map(HashMap::len).sum();
+        self.sessions.retain(|_, files| !files.is_empty());
+        self.count = self.sessions.values().map(HashMap::len).sum();
     }
 }

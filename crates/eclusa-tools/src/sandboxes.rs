@@ -3,7 +3,7 @@
 //!
 //! Nothing here comes from a model but the shell text and the directory it starts in. What a
 //! command writes to the workspace goes to a layer of its own and is read back as
-//! [`Changes`](eclusa::Changes). `/tmp` lasts for the conversation; the home directory is read-only
+//! [`Changes`](eclusa::Changes). `/tmp` lasts for the session; the home directory is read-only
 //! but for caches, of which the workspace has a copy.
 
 use std::{
@@ -24,8 +24,8 @@ use eclusa_sandbox::{
 mod attempts;
 mod caches;
 mod changes;
-mod conversation;
 mod running;
+mod session;
 mod settings;
 mod stage;
 mod survey;
@@ -36,8 +36,8 @@ pub use settings::SandboxSettings;
 
 use attempts::Attempts;
 use caches::Caches;
-use conversation::Conversations;
 use running::{Kept, Network};
+use session::SandboxSessions;
 use stage::{LayerPools, Stage};
 use survey::{Found, Survey};
 
@@ -57,7 +57,7 @@ struct SandboxesInner {
     /// The same with what rules hide from commands, as the last command had it.
     ruled_survey: Mutex<Option<Arc<Survey>>>,
     pools: LayerPools,
-    conversations: Conversations,
+    sessions: SandboxSessions,
     caches: Caches,
 }
 
@@ -95,7 +95,7 @@ pub struct CommandOrder {
     /// How long it may run.
     pub time: Duration,
     /// Whose `/tmp` and network it has; without one they go with the command.
-    pub conversation: Option<String>,
+    pub session: Option<String>,
     /// Whether it goes on while other commands run.
     pub background: bool,
     /// What rules hide from it.
@@ -110,13 +110,13 @@ impl Sandboxes {
         let hosts = Hosts::new(&settings.hosts)?;
         let survey = Survey::new(&settings.root, settings.blocked.clone(), HiddenPaths::nothing());
         let pools = LayerPools::new(&settings.state, &settings.scratch);
-        let conversations = Conversations::new(&settings.state);
+        let sessions = SandboxSessions::new(&settings.state);
         let caches = Caches::new(&settings.state);
         Ok(Sandboxes(Arc::new(SandboxesInner {
             survey,
             ruled_survey: Mutex::default(),
             pools,
-            conversations,
+            sessions,
             caches,
             settings,
             hosts,
@@ -167,9 +167,9 @@ impl Sandboxes {
         }
         let made = |source| RunError::Layer { path: settings.state.clone(), source };
         let (pools, live) = (&self.0.pools, self.live());
-        let conversation = order.conversation.as_deref();
+        let session = order.session.as_deref();
         let most = settings.limits.tmp;
-        let conversation = conversation.map(|it| self.0.conversations.get(it, most));
+        let session = session.map(|it| self.0.sessions.get(it, most));
         let (mut kept, mut caches) = (Kept::Nothing, None);
         match (order.writes, self.write_tracking()) {
             (Writes::Refused | Writes::Outside, _) => {
@@ -197,12 +197,12 @@ impl Sandboxes {
             plan.read.extend([PathBuf::from("/"), home.clone()]);
         }
         plan.hide.extend(pools.places());
-        plan.hide.extend([self.0.conversations.place(), self.0.caches.place()].map(Path::to_owned));
+        plan.hide.extend([self.0.sessions.place(), self.0.caches.place()].map(Path::to_owned));
         plan.proxy = order.writes != Writes::Refused;
-        if let Some(conversation) = &conversation {
-            conversation.furnish(&mut plan);
+        if let Some(session) = &session {
+            session.furnish(&mut plan);
             if settings.model_proxy.is_none() {
-                plan.network = conversation.network(self.capabilities());
+                plan.network = session.network(self.capabilities());
             }
         }
         plan.terminal.clone_from(&settings.terminal);
@@ -215,17 +215,17 @@ impl Sandboxes {
         let serve = |listener| self.serve(listener, &order.hosts);
         let network = sandbox.take_listener().map(serve).transpose()?;
         let root = settings.root.clone();
-        Ok(Running { sandbox, plan, root, kept, network, caches, conversation, ruled_out })
+        Ok(Running { sandbox, plan, root, kept, network, caches, session, ruled_out })
     }
 
     /// Removes what processes that died have left behind, and says how much that was.
     pub fn sweep(&self) -> std::io::Result<usize> {
-        Ok(self.0.pools.sweep()? + self.0.conversations.sweep()? + self.0.caches.sweep()?)
+        Ok(self.0.pools.sweep()? + self.0.sessions.sweep()? + self.0.caches.sweep()?)
     }
 
-    /// A conversation is over: its `/tmp` and its network go with the last of its commands.
-    pub fn end_conversation(&self, conversation: &str) {
-        self.0.conversations.end(conversation);
+    /// A session is over: its `/tmp` and its network go with the last of its commands.
+    pub fn end_session(&self, session: &str) {
+        self.0.sessions.end(session);
     }
 
     /// Waits until what commands have left is cleared, which nobody else has to: for benchmarks and

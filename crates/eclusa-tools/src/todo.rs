@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 #[cfg(test)]
 mod tests;
 
-/// One list. Conversations that are not to share theirs get a tool each.
+/// One list. Sessions that are not to share theirs get a tool each.
 #[derive(Debug, Default)]
 pub struct Todo {
     list: Mutex<Vec<TodoItem>>,

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use eclusa::{Blocked, Files, Gate, GateSetup, MemoryLog, Registry, Reply, Rules, Tool, ToolCall};
+use eclusa::{Blocked, Files, Gate, Registry, Reply, Rules, Tool, ToolCall};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -52,7 +52,7 @@ impl World {
 
 /// A gate that keeps its log in memory, where nobody can be asked.
 pub(crate) fn gate(registry: Arc<Registry>, rules: Rules) -> Gate {
-    Gate::new(GateSetup::new(registry, rules, Arc::new(MemoryLog::default())))
+    Gate::builder().registry(registry).policy(rules).build().unwrap()
 }
 
 /// Passes one call.

@@ -82,14 +82,13 @@ impl TypedTool for Write {
     async fn run(&self, args: WriteArgs, job: &Job) -> Result<Output, ToolError> {
         let append = args.appends()?;
         let context = self.0.clone();
-        file_tools::work(job, move |caller| written(&context, &caller.conversation, &args, append))
-            .await
+        file_tools::work(job, move |caller| written(&context, &caller.session, &args, append)).await
     }
 }
 
 fn written(
     context: &FileToolContext,
-    conversation: &str,
+    session: &str,
     args: &WriteArgs,
     append: bool,
 ) -> Result<Output, ToolError> {
@@ -100,7 +99,7 @@ fn written(
         _ => None,
     };
     if let Some(file) = old.as_ref().filter(|_| !append) {
-        context.is_fresh(conversation, &path, file)?;
+        context.is_fresh(session, &path, file)?;
     }
     let bytes = old.as_ref().and_then(FileNode::bytes).unwrap_or_default();
     let (content, remark) = match append {
@@ -120,7 +119,7 @@ fn written(
     let digest = change.after.as_ref().and_then(Node::file).map(|it| it.digest);
     if let Some(digest) = digest {
         let known = change.before.as_ref().and_then(Node::file);
-        context.seen.proposed(conversation, &path, known, digest);
+        context.seen.proposed(session, &path, known, digest);
     }
     let mut text = match (is_new, append) {
         _ if before.is_some() && before == digest => {

@@ -10,7 +10,7 @@
 use std::{fs, sync::Arc};
 
 use eclusa::{
-    Blocked, Files, Gate, GateSetup, MemoryLog, Mode, Registry, Rules, Run, ToolCall, Workspace,
+    Blocked, Files, Gate, Limits, MemoryLog, Mode, Registry, Rules, Run, ToolCall, Workspace,
 };
 use eclusa_tools::{FileToolContext, register_file_tools};
 use serde_json::{Value, json};
@@ -73,12 +73,15 @@ fn measured() {
     let context = FileToolContext::new(Files::open(&root, Blocked::default()).unwrap());
     register_file_tools(&registry, &context).unwrap();
     let log = Arc::new(MemoryLog::default());
-    let mut setup = GateSetup::new(registry, Rules::new(Vec::new(), &root), log);
-    setup.workspace = Some(Workspace::open(&root, outer.path().join("state")).unwrap().0);
-    setup.durability = eclusa::Durability::Crash;
+    let mut setup = Gate::builder()
+        .registry(registry)
+        .policy(Rules::new(Vec::new(), &root))
+        .log(log)
+        .workspace(Workspace::open(&root, outer.path().join("state")).unwrap().0)
+        .durability(eclusa::Durability::Crash);
     // Memory is measured here; an unoptimised build on a busy machine takes its time.
-    setup.limits.time = std::time::Duration::from_secs(600);
-    let gate = Gate::new(setup).for_run(Run { mode: Mode::Yolo, ..Run::default() });
+    setup = setup.limits(Limits { time: std::time::Duration::from_secs(600), ..Limits::default() });
+    let gate = setup.build().unwrap().for_run(Run { mode: Mode::Yolo, ..Run::default() });
     let mut calls: Vec<(&str, Value)> = Vec::new();
     for name in ["utf8", "mixed", "latin", "wide"] {
         let edit = |old: &str, new: &str| json!({"old_string": old, "new_string": new});

@@ -13,9 +13,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use eclusa::{
-    Blocked, Decision, Files, Gate, GateSetup, MemoryLog, Registry, Rule, Rules, ToolCall,
-};
+use eclusa::{Blocked, Decision, Files, Gate, MemoryLog, Registry, Rule, Rules, ToolCall};
 use eclusa_config::Config;
 use eclusa_tools::search::{Glob, Grep, List};
 use serde_json::{Value, json};
@@ -69,7 +67,12 @@ fn look(entries: usize, lines: usize, bytes: usize, most: usize) {
     let mut rules = Config::load(&[]).unwrap().rules;
     rules.push(Rule::new(Decision::Deny).path(["*.sqlite"]).unwrap());
     rules.push(Rule::new(Decision::Ask).path(["private/**"]).unwrap());
-    let gate = Gate::new(GateSetup::new(Arc::new(registry), Rules::new(rules, root), log));
+    let gate = Gate::builder()
+        .registry(registry)
+        .policy(Rules::new(rules, root))
+        .log(log)
+        .build()
+        .unwrap();
     // As far as anybody can page.
     let far = (entries / 2).min(99_000);
     let calls: [(&str, Value); 9] = [

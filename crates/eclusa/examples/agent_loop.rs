@@ -40,7 +40,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .rule(Rule::new(Decision::Allow).tool(["weather"])?)
         .approver(FnApprover::new("me", |_| Answer::Once))
         .build()?;
-    let registry = &gate.setup().registry;
+    let registry = gate.registry();
     let tools = registry.declare(Shape::Anthropic, &WhichTools::All, &Default::default())?;
     let mut messages = vec![json!({"role": "user", "content": "Do I need an umbrella?"})];
     loop {

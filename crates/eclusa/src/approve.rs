@@ -58,11 +58,16 @@ pub trait Approver: Send + Sync {
         &'a self,
         question: &'a Question,
         wait: bool,
-    ) -> BoxFuture<'a, Result<Said, NotAsked>> {
+    ) -> BoxFuture<'a, Result<AnswerGiven, NotAsked>> {
         let _ = wait;
         Box::pin(async move {
             let answer = self.ask(question).await?;
-            Ok(Said { answer, by: self.name().to_owned(), question: None, votes: Vec::new() })
+            Ok(AnswerGiven {
+                answer,
+                by: self.name().to_owned(),
+                question: None,
+                votes: Vec::new(),
+            })
         })
     }
 
@@ -74,7 +79,7 @@ pub trait Approver: Send + Sync {
 
 /// An answer, and whose it is.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Said {
+pub struct AnswerGiven {
     /// What was said.
     pub answer: Answer,
     /// Who said it: a person where that is known, or else the approver.
@@ -132,14 +137,14 @@ pub struct Question {
     /// What the answer is bound to: tool, revision and final arguments, and the changes where
     /// there is a preview of them.
     pub binding: String,
-    /// What "for this conversation" and "always" would cover; `None` where they are not offered.
+    /// What "for this session" and "always" would cover; `None` where they are not offered.
     pub grant: Option<Grant>,
     /// Whether "always" can be kept.
     pub can_always: bool,
-    /// Who asks: the conversation's principal.
+    /// Who asks: the session's principal.
     pub principal: String,
-    /// The conversation.
-    pub conversation: String,
+    /// The session.
+    pub session: String,
     /// The task that asks, where a model works inside a call.
     pub task: Option<String>,
     /// How long an answer is waited for.
@@ -165,7 +170,7 @@ pub struct Preview {
 pub enum Answer {
     /// Go ahead, this once.
     Once,
-    /// Go ahead, and do not ask again for [`Question::grant`] in this conversation.
+    /// Go ahead, and do not ask again for [`Question::grant`] in this session.
     Session,
     /// Go ahead, and never ask again for [`Question::grant`].
     Always,

@@ -17,7 +17,7 @@ pub use body::ArgsInLog;
 pub use clock::{Clock, SystemClock};
 pub use memory::MemoryLog;
 pub use numbers::call_number;
-pub use record::{AuditError, Broken, Head, Record, Verifier};
+pub use record::{AuditError, Broken, Head, Record, Verifier, VerifyError};
 pub use sent::SentRequest;
 
 pub use crate::reply::{Receipt, Reply};
@@ -30,6 +30,8 @@ use std::{
 
 use serde::Deserialize;
 use tokio::sync::oneshot;
+
+use crate::Hash;
 
 /// Where records go: append only, in one chain.
 pub trait AuditSink: Send + Sync {
@@ -68,8 +70,20 @@ pub trait Log: Send + Sync {
     /// Where the chain is known to end.
     fn head(&self) -> Result<Head, AuditError>;
 
-    /// Checks every record from the first to the head; the error says what is wrong.
-    fn verify(&self) -> Result<Head, AuditError>;
+    /// Checks every record from the first to the head.
+    fn verify(&self) -> Result<Head, VerifyError> {
+        self.verify_since(None, &mut |_, _| {}).map(|(_, head)| head)
+    }
+
+    /// Checks every record after the one with this hash, which somebody has noted when everything up
+    /// to it was checked, and says which that is; `None` stands for the beginning. A hash that is
+    /// not there is an error: the end of the log was cut off or replaced since. `progress` is told
+    /// how many of how many are done.
+    fn verify_since(
+        &self,
+        noted: Option<Hash>,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<(Head, Head), VerifyError>;
 }
 
 /// A record before it has its place in the chain: one line of JSON. The gate writes its own, and

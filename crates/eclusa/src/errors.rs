@@ -30,7 +30,7 @@ in_own_words! {
     ReviewError;
     /// The checkpoint stays closed, or nobody could argue the other side; the call stops.
     PreflightError;
-    /// An answer could not be kept beyond its conversation: it holds this once.
+    /// An answer could not be kept beyond its session: it holds this once.
     RememberError;
     /// The uses of a rule could not be counted: it lets nothing pass.
     TallyError;

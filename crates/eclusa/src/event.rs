@@ -19,8 +19,8 @@ use crate::Hash;
 pub enum Event {
     /// A call arrived.
     Received {
-        /// The conversation that the call is part of.
-        conversation: Arc<str>,
+        /// The session that the call is part of.
+        session: Arc<str>,
         /// The model's id for the call.
         call: String,
         /// The tool, in the model's word for it.
@@ -28,8 +28,8 @@ pub enum Event {
     },
     /// The call waits for its turn to ask a person: another question is open.
     Queued {
-        /// The conversation that the call is part of.
-        conversation: Arc<str>,
+        /// The session that the call is part of.
+        session: Arc<str>,
         /// The model's id for the call.
         call: String,
         /// The tool.
@@ -37,8 +37,8 @@ pub enum Event {
     },
     /// A person is being asked.
     Asked {
-        /// The conversation that the call is part of.
-        conversation: Arc<str>,
+        /// The session that the call is part of.
+        session: Arc<str>,
         /// The model's id for the call.
         call: String,
         /// The tool.
@@ -46,8 +46,8 @@ pub enum Event {
     },
     /// A question was answered, or could not be.
     ToolApproval {
-        /// The conversation that the call is part of.
-        conversation: Arc<str>,
+        /// The session that the call is part of.
+        session: Arc<str>,
         /// The model's id for the call.
         call: String,
         /// The tool.
@@ -63,8 +63,8 @@ pub enum Event {
     },
     /// A tool starts.
     Started {
-        /// The conversation that the call is part of.
-        conversation: Arc<str>,
+        /// The session that the call is part of.
+        session: Arc<str>,
         /// The model's id for the call.
         call: String,
         /// The tool.
@@ -74,8 +74,8 @@ pub enum Event {
     },
     /// A tool says how far it has come.
     Progress {
-        /// The conversation that the call is part of.
-        conversation: Arc<str>,
+        /// The session that the call is part of.
+        session: Arc<str>,
         /// The model's id for the call.
         call: String,
         /// The tool.
@@ -87,8 +87,8 @@ pub enum Event {
     },
     /// A call was answered.
     Ended {
-        /// The conversation that the call is part of.
-        conversation: Arc<str>,
+        /// The session that the call is part of.
+        session: Arc<str>,
         /// The model's id for the call.
         call: String,
         /// The tool.

@@ -9,16 +9,15 @@ use futures::FutureExt;
 use tracing::Instrument as _;
 
 use crate::{
-    AuditError, Event, Explanation, Incoming, Metrics, Mode, ModeRule, PermissionClass, Permit,
-    Policy, Receipt, Registered, Released, Reply, Run, SentRequest, SessionError, Stage, Stop,
-    ToolCall, Validated, Verdict, approve::memory::Memory, reply::millis, run::ResolvedMode,
-    stop::Decider,
+    AuditError, Clock, Event, Events, Explanation, Incoming, Metrics, Mode, ModeRule,
+    PermissionClass, Permit, Policy, Questions, Receipt, Redactor, Registered, Registry, Released,
+    Reply, Run, SentRequest, SessionError, Spool, Stage, Stop, ToolCall, Validated, Verdict,
+    Workspace, reply::millis, run::ResolvedMode, stop::Decider,
 };
 
 mod allowance;
 mod ask;
 mod builder;
-mod conversations;
 pub(crate) mod execute;
 mod judge;
 mod judge_changes;
@@ -28,6 +27,7 @@ mod picked;
 mod question;
 pub(crate) mod release;
 pub(crate) mod review;
+mod sessions;
 pub(crate) mod settle;
 mod setup;
 mod spending;
@@ -35,31 +35,30 @@ mod staging;
 mod validate;
 
 use ledger::{Entry, Ledger};
+use setup::Setup;
 
 pub use builder::{BuildError, GateBuilder};
-pub use setup::{Cut, Delegate, GateSetup, Limits};
+pub use setup::{Cut, Delegate, Limits};
 
 /// The lock: a setup, and the run that calls pass it in. Cheap to clone.
 #[derive(Clone)]
 pub struct Gate {
-    setup: Arc<GateSetup>,
+    setup: Arc<Setup>,
     ledger: Arc<Ledger>,
     run: Run,
 }
 
 impl Gate {
-    /// Closes the setup around its parts.
-    pub fn new(mut setup: GateSetup) -> Gate {
-        setup.live.memory = Memory::new(setup.remember.clone());
+    fn new(setup: Setup, run: Run) -> Gate {
         let ledger = Ledger {
-            sink: setup.sink.clone(),
+            log: setup.log.clone(),
             clock: setup.clock.clone(),
             redactor: setup.redactor.clone(),
             args: setup.args_in_log,
             time: setup.limits.audit,
         };
         let gate = Gate { setup: Arc::new(setup), ledger: Arc::new(ledger), run: Run::default() };
-        gate.for_run(Run::default())
+        gate.for_run(run)
     }
 
     /// The same setup, for another run. Rules about modes say in which mode its calls pass: they are
@@ -76,20 +75,54 @@ impl Gate {
         Gate { run, ..self.clone() }
     }
 
-    /// The setup.
-    pub fn setup(&self) -> &GateSetup {
+    pub(crate) fn setup(&self) -> &Setup {
         &self.setup
+    }
+
+    /// The tools.
+    pub fn registry(&self) -> &Arc<Registry> {
+        &self.setup.registry
+    }
+
+    /// Where changes are applied.
+    pub fn workspace(&self) -> Option<&Workspace> {
+        self.setup.workspace.as_ref()
+    }
+
+    /// Where long outputs are kept whole.
+    pub fn spool(&self) -> Option<&Arc<dyn Spool>> {
+        self.setup.spool.as_ref()
+    }
+
+    /// The questions that wait in the approval queue.
+    pub fn questions(&self) -> Option<&Arc<dyn Questions>> {
+        self.setup.questions.as_ref()
+    }
+
+    /// What takes secrets out of all that leaves.
+    pub fn redactor(&self) -> &Arc<Redactor> {
+        &self.setup.redactor
+    }
+
+    /// The clock of the log.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.setup.clock
+    }
+
+    /// Where events go out.
+    pub fn events(&self) -> &Events {
+        &self.setup.events
     }
 
     /// The rules in force.
     pub fn policy(&self) -> Arc<Box<dyn Policy>> {
-        self.setup.live.policy.load_full()
+        self.setup.state.policy.load_full()
     }
 
     /// Puts other rules in force, for this gate and every clone of it. A call that a person is
     /// being asked about is judged again with them.
     pub fn set_policy(&self, policy: impl Policy + 'static) {
-        self.setup.live.policy.store(Arc::new(Box::new(policy)));
+        self.setup.state.policy.store(Arc::new(Box::new(policy)));
     }
 
     /// The run.
@@ -99,17 +132,17 @@ impl Gate {
 
     /// What this setup has done so far.
     pub fn metrics(&self) -> &Metrics {
-        &self.setup.live.metrics
+        &self.setup.state.metrics
     }
 
     /// Takes one call all the way through. Never fails: whatever happens is a [`Reply`].
     pub fn pass(&self, incoming: impl Into<Incoming>) -> impl Future<Output = Reply> + Send {
-        self.pass_unless(incoming.into(), || None)
+        self.pass_until(incoming.into(), || None)
     }
 
     /// Takes one call through, unless at some gate there is a reason to stop: a duplicate id, a
     /// turn that a person has ended.
-    pub(crate) fn pass_unless(
+    pub(crate) fn pass_until(
         &self,
         incoming: Incoming,
         stopped: impl Fn() -> Option<Stop> + Send,
@@ -125,7 +158,7 @@ impl Gate {
     ) -> Reply {
         let (mut entry, readable) = self.ledger.open(&self.run, incoming);
         self.setup.events.send(|| Event::Received {
-            conversation: self.run.conversation.clone(),
+            session: self.run.session.clone(),
             call: entry.trail.call.id.clone(),
             tool: entry.trail.call.tool.clone(),
         });
@@ -142,9 +175,9 @@ impl Gate {
         let destructive = entry.stage() >= Stage::Running
             && entry.trail.tool.as_ref().is_some_and(|it| it.facts().destructive);
         let reply = entry.close(outcome).await;
-        self.setup.live.metrics.count(reply.code(), destructive, reply.time());
+        self.setup.state.metrics.count(reply.code(), destructive, reply.time());
         self.setup.events.send(|| Event::Ended {
-            conversation: self.run.conversation.clone(),
+            session: self.run.session.clone(),
             call: reply.id().to_owned(),
             tool: reply.tool().to_owned(),
             code: reply.code(),
@@ -166,7 +199,7 @@ impl Gate {
             gen_ai.tool.name = tool,
             gen_ai.tool.call.id = incoming.id(),
             gen_ai.tool.type = "function",
-            gen_ai.conversation.id = &*self.run.conversation,
+            gen_ai.conversation.id = &*self.run.session,
             eclusa.decision = tracing::field::Empty,
             eclusa.outcome = tracing::field::Empty,
             error.type = tracing::field::Empty,
@@ -202,16 +235,16 @@ impl Gate {
         }
     }
 
-    /// What brought text from outside into this conversation, if anything did.
+    /// What brought text from outside into this session, if anything did.
     pub fn taint(&self) -> Option<Arc<str>> {
-        conversations::taint(&self.setup, &self.run)
+        sessions::taint(&self.setup, &self.run)
     }
 
-    /// Notes that text from outside has come into this conversation, and how: with an attachment,
+    /// Notes that text from outside has come into this session, and how: with an attachment,
     /// or before the program was started again. What came first stands.
     /// The error says why that cannot be kept: then the text must not come in.
-    pub fn bring_from_outside(&self, how: &str) -> Result<(), SessionError> {
-        conversations::bring_from_outside(&self.setup, &self.run, how)
+    pub fn mark_tainted(&self, how: &str) -> Result<(), SessionError> {
+        sessions::mark_tainted(&self.setup, &self.run, how)
     }
 
     /// Puts it on record that this is about to leave for a model. What cannot be recorded is not
@@ -220,16 +253,16 @@ impl Gate {
         self.ledger.record_sent(&self.run, sent).await
     }
 
-    /// Ends this conversation for good: what is kept of it is forgotten, and what tools run for it
+    /// Ends this session for good: what is kept of it is forgotten, and what tools run for it
     /// ends. Its name is not used again.
-    pub fn end_conversation(&self) {
-        conversations::end(&self.setup, &self.run, true);
+    pub fn end_session(&self) {
+        sessions::end(&self.setup, &self.run, true);
     }
 
-    /// Leaves this conversation, which may be taken up again: what people answered for it is
+    /// Leaves this session, which may be taken up again: what people answered for it is
     /// forgotten, and what tools run for it ends. That text from outside came in stays known.
-    pub fn leave_conversation(&self) {
-        conversations::end(&self.setup, &self.run, false);
+    pub fn leave_session(&self) {
+        sessions::end(&self.setup, &self.run, false);
     }
 
     /// What policy says of a call in this run, and of which class it is. Runs nothing, asks
@@ -243,7 +276,7 @@ impl Gate {
         // The mode and what this machine can do have a say too.
         self.judged(call, |call, verdict| Explanation {
             verdict,
-            ..self.setup.live.policy.load().explain(&call.view())
+            ..self.setup.state.policy.load().explain(&call.view())
         })
     }
 
@@ -258,7 +291,7 @@ impl Gate {
         let judged = catch_unwind(AssertUnwindSafe(|| {
             let tool = self.find(&entry.trail.call.tool)?;
             let call = validate::validate(tool, &mut entry.trail)?;
-            let call = call.with_context(conversations::moment(&self.setup, &self.run));
+            let call = call.with_context(sessions::moment(&self.setup, &self.run));
             let verdict = judge::judge(&self.setup, &self.run, &call);
             Ok(make(&call, verdict))
         }));
@@ -281,7 +314,7 @@ impl Gate {
         }
         let tool = self.find(&entry.trail.call.tool)?;
         let call = validate::validate(tool, &mut entry.trail)?;
-        let call = call.with_context(conversations::moment(&self.setup, &self.run));
+        let call = call.with_context(sessions::moment(&self.setup, &self.run));
         entry.reached(Stage::Validated);
         let call = review::review(&self.setup, call, &mut entry.trail).await?;
         entry.reached(Stage::Reviewed);
@@ -307,14 +340,14 @@ impl Gate {
         if self.run.cancel.is_cancelled() {
             return Err(Stop::Cancelled { ran: false });
         }
-        let marked = conversations::mark_tainted(&self.setup, &self.run, permit.call());
+        let marked = sessions::mark_tainted_by(&self.setup, &self.run, permit.call());
         entry.trail.taint = marked.map_err(|why| {
             let why = format!("text from outside would come in, and that cannot be kept: {why}");
             Stop::denied(Decider::Gate, why)
         })?;
         let started = entry.start(&permit).await?;
         self.setup.events.send(|| Event::Started {
-            conversation: self.run.conversation.clone(),
+            session: self.run.session.clone(),
             call: entry.trail.call.id.clone(),
             tool: entry.trail.name().to_owned(),
             number: entry.number(),

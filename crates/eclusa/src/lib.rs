@@ -89,6 +89,7 @@ pub mod session;
 pub mod settings;
 pub mod spool;
 mod stop;
+pub mod store;
 mod tool;
 mod verdict;
 mod whole_output;
@@ -97,8 +98,8 @@ pub use approve::{
     Answer, Approver, AsyncFnApprover, FnApprover, Grant, NotAsked, OnNoApprover, Question, render,
 };
 pub(crate) use approve::{
-    GivenVote, Preview, QuestionState, Questions, Remember, Said, SignedAnswer, SignerDirectory,
-    Statement, Tally,
+    AnswerGiven, GivenVote, Preview, QuestionState, Questions, Remember, SignedAnswer,
+    SignerDirectory, Statement, Tally,
 };
 pub use attachment::Attachment;
 pub(crate) use attachment::Body;
@@ -120,7 +121,7 @@ pub use errors::{DelegateError, HostRefused};
 pub use event::{Event, Events};
 pub use facts::{Facts, PermissionClass, Touch};
 pub use gate::{
-    BuildError, Cut, Delegate, Gate, GateBuilder, GateSetup, Limits, execute::Raw, permit::Permit,
+    BuildError, Cut, Delegate, Gate, GateBuilder, Limits, execute::Raw, permit::Permit,
     release::Released, review::Reviewed, settle::Settled,
 };
 pub use metrics::{Counts, Metrics};

@@ -30,7 +30,7 @@ pub struct Requirement {
     pub need: usize,
     /// How sure it must be who they are.
     pub with: Proof,
-    /// Whoever asks does not count: the principal of the conversation.
+    /// Whoever asks does not count: the principal of the session.
     pub separate: bool,
     /// How long they may take.
     pub within: Option<Duration>,

@@ -1,4 +1,4 @@
-//! What holds for one run: who, in which conversation, how carefully, until when.
+//! What holds for one run: who, in which session, how carefully, until when.
 
 use std::{sync::Arc, time::Instant};
 
@@ -9,9 +9,9 @@ use crate::{Decision, Reason, Source, Verdict, words};
 /// What holds for one run of an agent. Two runs in one process can differ in all of it.
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// The conversation: answers "for this conversation" hold within it.
-    pub conversation: Arc<str>,
-    /// Which turn of the conversation it is, counted from 1 by whoever holds the conversation;
+    /// The session: answers "for this session" hold within it.
+    pub session: Arc<str>,
+    /// Which turn of the session it is, counted from 1 by whoever holds the session;
     /// 0 says that nobody counts. What one turn changed can be undone together.
     pub turn: u64,
     /// On whose behalf.
@@ -103,7 +103,7 @@ impl Run {
 impl Default for Run {
     fn default() -> Run {
         Run {
-            conversation: "default".into(),
+            session: "default".into(),
             turn: 0,
             principal: "".into(),
             client: None,

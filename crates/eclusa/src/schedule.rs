@@ -21,14 +21,14 @@ impl Gate {
         calls: impl IntoIterator<Item = A>,
     ) -> Vec<Reply> {
         let mut replies = Vec::new();
-        self.pass_all_telling(calls, |place, reply| replies.push((place, reply))).await;
+        self.pass_all_with(calls, |place, reply| replies.push((place, reply))).await;
         replies.sort_by_key(|(place, _)| *place);
         replies.into_iter().map(|(_, reply)| reply).collect()
     }
 
     /// The same, for whoever wants each reply as soon as it is there: `tell` is given the place of
     /// the call among the others, from 0, and its reply.
-    pub async fn pass_all_telling<A: Into<Incoming>>(
+    pub async fn pass_all_with<A: Into<Incoming>>(
         &self,
         calls: impl IntoIterator<Item = A>,
         mut tell: impl FnMut(usize, Reply),
@@ -49,8 +49,17 @@ impl Gate {
                 .map(|(place, new, it)| (place, it, !new))
                 .collect();
             let passing = stream::iter(group).map(|(place, incoming, repeated)| {
-                let passing = self.pass_noting_abort(incoming, repeated, &aborted);
-                passing.map(move |reply| (place, reply))
+                let aborted = &aborted;
+                let stopped = move || match aborted.load(Ordering::Acquire) {
+                    true => Some(Stop::Aborted { ran: false }),
+                    false => repeated.then_some(Stop::DuplicateId),
+                };
+                self.pass_until(incoming, stopped).map(move |reply| {
+                    if reply.aborted() {
+                        aborted.store(true, Ordering::Release);
+                    }
+                    (place, reply)
+                })
             });
             let at_once = self.setup().limits.concurrent.max(1);
             let mut passing = passing.buffer_unordered(at_once);
@@ -58,23 +67,6 @@ impl Gate {
                 tell(place, reply);
             }
         }
-    }
-
-    async fn pass_noting_abort(
-        &self,
-        incoming: Incoming,
-        repeated: bool,
-        aborted: &AtomicBool,
-    ) -> Reply {
-        let stopped = || match aborted.load(Ordering::Acquire) {
-            true => Some(Stop::Aborted { ran: false }),
-            false => repeated.then_some(Stop::DuplicateId),
-        };
-        let reply = self.pass_unless(incoming, stopped).await;
-        if reply.aborted() {
-            aborted.store(true, Ordering::Release);
-        }
-        reply
     }
 
     /// True when the call may run beside its neighbours. Calls of unknown tools may not.

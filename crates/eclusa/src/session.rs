@@ -1,15 +1,16 @@
 //! What is kept of a session between its calls: whether text from outside came into it, what was
-//! changed in it since a person was last asked, and what people answered for all of it.
+//! changed in it since a person was last asked, what people answered for all of it, and the mode that
+//! a person chose for it.
 //!
 //! One trait, whoever the calls come from: [`SessionState`]. In memory it lasts as long as the gate;
-//! a program whose calls are processes of their own keeps it in its store. Modes are not among it:
-//! rules about modes name the session, and are asked for every run.
+//! a program whose calls are processes of their own keeps it in its store. Rules about modes are not
+//! among it: they name the session, and are asked for every run.
 //!
-//! What cannot be read counts as tainted, spent and not granted.
+//! What cannot be read counts as tainted, spent and not granted, in the most careful mode.
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use crate::{ChangeTotals, Hash};
+use crate::{ChangeTotals, Hash, Mode};
 
 mod memory;
 mod wire;
@@ -26,6 +27,8 @@ pub struct SessionRecord {
     spent: Option<Arc<ChangeTotals>>,
     /// What people have allowed for the whole of it, by the digest of what it covers.
     grants: Option<Arc<BTreeSet<String>>>,
+    /// The mode that a person chose for it, if anybody did.
+    mode: Option<Mode>,
 }
 
 /// Keeps what is known of sessions, by their names.
@@ -44,6 +47,12 @@ pub trait SessionState: Send + Sync {
 
     /// Forgets a session: its name will not be used again.
     fn forget(&self, session: &str) -> Result<(), SessionError>;
+}
+
+/// The mode that a person chose for a session, if anybody did. Where that cannot be read, it is the
+/// most careful one.
+pub fn chosen_mode(sessions: &(impl SessionState + ?Sized), session: &str) -> Option<Mode> {
+    sessions.load(session).map_or(Some(Mode::ConfirmAll), |it| it.mode())
 }
 
 impl SessionRecord {
@@ -78,6 +87,16 @@ impl SessionRecord {
     /// Forgets what people have allowed for the whole of it.
     pub fn clear_grants(&mut self) {
         self.grants = None;
+    }
+
+    /// The mode that a person chose for it, if anybody did.
+    pub fn mode(&self) -> Option<Mode> {
+        self.mode
+    }
+
+    /// A person chooses this mode for it.
+    pub fn set_mode(&mut self, mode: Mode) {
+        self.mode = Some(mode);
     }
 
     /// True when there is nothing to keep.

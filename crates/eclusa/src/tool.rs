@@ -30,7 +30,7 @@ pub trait Tool: Send + Sync + 'static {
     /// The name the model uses.
     fn name(&self) -> &str;
 
-    /// What it does, for the model. May depend on where the conversation takes place.
+    /// What it does, for the model. May depend on where the session takes place.
     fn description(&self, scene: &Scene) -> String;
 
     /// JSON Schema (2020-12) of the arguments. Read once, when the tool is registered.
@@ -58,11 +58,11 @@ pub trait Tool: Send + Sync + 'static {
     /// [`Touch::Unknown`], which rules treat as the worst.
     fn touches(&self, args: &Value) -> Vec<Touch>;
 
-    /// The arguments with what the call leaves to its conversation, such as the directory that an
+    /// The arguments with what the call leaves to its session, such as the directory that an
     /// earlier call went to. `None`: as they are. Called before the call is judged, so that what is
     /// judged, approved and recorded is what runs; [`run`](Tool::run) gets it in the arguments and
     /// has no need to look again.
-    fn completed(&self, _args: &Value, _conversation: &str) -> Option<Value> {
+    fn completed(&self, _args: &Value, _session: &str) -> Option<Value> {
         None
     }
 
@@ -77,15 +77,15 @@ pub trait Tool: Send + Sync + 'static {
         None
     }
 
-    /// A conversation is over: what the tool keeps or runs for it ends.
-    fn conversation_ended(&self, _conversation: &str) {}
+    /// A session is over: what the tool keeps or runs for it ends.
+    fn session_ended(&self, _session: &str) {}
 
     /// Does the work. `job` holds the arguments that were permitted and the only way out to the
     /// machine.
     fn run<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<Output, ToolError>>;
 }
 
-/// Where a conversation takes place, for descriptions that depend on it.
+/// Where a session takes place, for descriptions that depend on it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Scene {
     /// The workspace, as people call it.

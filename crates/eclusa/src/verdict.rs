@@ -62,7 +62,7 @@ pub enum ReasonId {
         /// Who must say yes, where it asks and says so.
         requires: Option<Arc<Requirement>>,
     },
-    /// There is text from outside in the conversation.
+    /// There is text from outside in the session.
     Taint,
     /// Something built in, by its short name.
     Named(Text),

@@ -50,8 +50,23 @@ fn the_program_puts_a_gate_together_in_one_place() {
     let program = program.map(|it| format!("crates/eclusa-{it}/src/"));
     let ours = rust().filter(|it| program.iter().any(|of| it.path.starts_with(of)));
     let ours = ours.filter(|it| !it.path.contains("tests"));
-    let made = ours.flat_map(|it| it.text.matches("Gate::new(").map(|_| it.path.as_str()));
+    let made = ours.flat_map(|it| {
+        let built = ["Gate::builder(", "config.builder("].map(|by| it.text.matches(by).count());
+        std::iter::repeat_n(it.path.as_str(), built.iter().sum())
+    });
     assert_eq!(made.collect::<Vec<_>>(), ["crates/eclusa-app/src/gates.rs"]);
+}
+
+/// Everything that the program keeps goes through `eclusa::store::Store`, so another kind of store is
+/// another crate and one line.
+#[test]
+fn one_file_says_which_kind_of_store_the_program_has() {
+    let others = rust().filter(|it| !it.path.starts_with("crates/eclusa-store/"));
+    // What is measured is this kind of store; what tidy looks for is written here.
+    let others =
+        others.filter(|it| !it.path.starts_with("bench/") && !it.path.starts_with("xtask/"));
+    let named = others.filter(|it| it.text.contains("eclusa_store")).map(|it| it.path.as_str());
+    assert_eq!(named.collect::<Vec<_>>(), ["crates/eclusa-app/src/open_store.rs"]);
 }
 
 /// Rewording a message breaks nothing but tests that show it.

@@ -5,9 +5,8 @@ use std::{fs, sync::Arc};
 
 use eclusa::catalogue::{Language, sentence};
 use eclusa::{
-    CallView, Decision, Facts, Gate, GateSetup, Hash, Job, MemoryLog, Output, PermissionClass,
-    Policy, Reason, Record, Registry, Run, Scene, Source, ToolCall, ToolError, Touch, TypedTool,
-    Verdict,
+    CallView, Decision, Facts, Gate, Hash, Job, MemoryLog, Output, PermissionClass, Policy, Reason,
+    Record, Registry, Run, Scene, Source, ToolCall, ToolError, Touch, TypedTool, Verdict,
     audit::{Clock, Head},
     workspace::digest,
 };
@@ -101,11 +100,11 @@ async fn the_example_is_what_the_gate_writes() {
     let registry = Arc::new(Registry::new());
     registry.add(Echo).unwrap();
     let log = Arc::new(MemoryLog::default());
-    let mut setup = GateSetup::new(registry, Fine, log.clone());
-    setup.clock = Arc::new(Noon);
-    let run = Run { conversation: "talk".into(), principal: "ana".into(), ..Run::default() };
+    let setup =
+        Gate::builder().registry(registry).policy(Fine).log(log.clone()).clock(Arc::new(Noon));
+    let run = Run { session: "talk".into(), principal: "ana".into(), ..Run::default() };
     let call = ToolCall::new("call_1", "echo", json!({"text": "hello", "count": 2}));
-    Gate::new(setup).for_run(run).pass(call.because("to hear it")).await;
+    setup.build().unwrap().for_run(run).pass(call.because("to hear it")).await;
 
     let written: Vec<String> = log.records().into_iter().map(|it| it.body).collect();
     let page = read("docs/audit-format.md");

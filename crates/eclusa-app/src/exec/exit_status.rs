@@ -40,8 +40,8 @@ impl TypedTool for BashWithStatus {
         TypedTool::touches(&self.bash, args)
     }
 
-    fn completed(&self, args: &Value, conversation: &str) -> Option<Value> {
-        TypedTool::completed(&self.bash, args, conversation)
+    fn completed(&self, args: &Value, session: &str) -> Option<Value> {
+        TypedTool::completed(&self.bash, args, session)
     }
 
     fn directory(&self, args: &Value) -> Option<String> {
@@ -52,8 +52,8 @@ impl TypedTool for BashWithStatus {
         TypedTool::time(&self.bash, args)
     }
 
-    fn conversation_ended(&self, conversation: &str) {
-        TypedTool::conversation_ended(&self.bash, conversation);
+    fn session_ended(&self, session: &str) {
+        TypedTool::session_ended(&self.bash, session);
     }
 
     async fn run(&self, args: BashArgs, job: &Job) -> Result<Output, ToolError> {

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     context::AppContext,
     failure::{Exit, Failure},
-    gates::{AS_LONG_AS_IT_TAKES, GateParts},
+    gates::{GateParts, NO_LIMIT},
     global::Global,
     paths, shell,
     signals::cancel_on_signal,
@@ -44,7 +44,7 @@ pub async fn run(global: &Global, name: &str, shown: &[String]) -> Result<Exit, 
     shell::sweep(&sandboxes);
     let slot = StatusSlot::default();
     let bash = |sandboxes, files| {
-        let bash = Bash::new(sandboxes, files).time(AS_LONG_AS_IT_TAKES);
+        let bash = Bash::new(sandboxes, files).time(NO_LIMIT);
         BashWithStatus { bash, slot: slot.clone() }
     };
     let mut people: Vec<Arc<dyn Approver>> = Vec::new();

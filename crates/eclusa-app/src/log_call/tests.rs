@@ -13,8 +13,8 @@ fn past(number: u64, mut fields: Value) -> CallRecord {
 
 #[test]
 fn a_turn_is_what_was_counted_as_one_and_a_call_with_its_own_where_nobody_counts() {
-    let of = |number, conversation: &str, turn: u64| {
-        past(number, json!({"conversation": conversation, "turn": turn}))
+    let of = |number, session: &str, turn: u64| {
+        past(number, json!({"conversation": session, "turn": turn}))
     };
     assert!(are_of_one_turn(&of(5, "a", 2), &of(1, "a", 2)));
     assert!(!are_of_one_turn(&of(5, "a", 2), &of(1, "a", 1)));

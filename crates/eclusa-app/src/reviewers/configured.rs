@@ -2,7 +2,12 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use eclusa::{GateSetup, Reviewer, settings::Endpoint};
+use eclusa::{
+    AuditSink, Redactor, Reviewer,
+    audit::SystemClock,
+    preflight::{Checkpoint, ReverseThinker},
+    settings::Endpoint,
+};
 use eclusa_config::{Config, PreflightReach, PreflightSettings};
 use tokio::sync::OnceCell;
 
@@ -24,40 +29,51 @@ pub fn configured(config: &Config, workspace: &Path) -> Result<Vec<Arc<dyn Revie
     Ok(reviewers)
 }
 
-/// Whoever is asked before a tool runs that demands it: a checkpoint of the configuration takes the
-/// place of the terminal.
-pub fn set_preflight(
+/// Who argues the other side, for tools that demand it.
+pub fn reverse_thinker(
     config: &Config,
     workspace: &Path,
-    setup: &mut GateSetup,
-) -> Result<(), Failure> {
-    let made = |it: &PreflightSettings, endpoint: &Endpoint| {
-        let time = it.time.unwrap_or(config.limits.checkpoint);
-        let at = reached(endpoint, workspace, time)
-            .map_err(|err| Failure::usage(format!("{}: {err}", it.origin)))?;
-        Ok::<_, Failure>(ExternalPreflight { at, time })
-    };
-    if let Some(thinker) = &config.reverse_thinker {
-        setup.reverse_thinker = Some(match &thinker.reach {
-            PreflightReach::Endpoint(endpoint) => Arc::new(made(thinker, endpoint)?),
-            PreflightReach::Model(name) => Arc::new(ConfiguredThinker {
-                name: name.clone(),
-                config: config.clone(),
-                workspace: workspace.to_owned(),
-                redactor: setup.redactor.clone(),
-                log: setup.sink.clone(),
-                clock: setup.clock.clone(),
-                time: thinker.time.unwrap_or(config.limits.checkpoint),
-                opened: OnceCell::new(),
-            }),
-        });
-    }
-    if let Some(checkpoint) = &config.checkpoint
-        && let PreflightReach::Endpoint(endpoint) = &checkpoint.reach
-    {
-        setup.checkpoint = Some(Arc::new(made(checkpoint, endpoint)?));
-    }
-    Ok(())
+    redactor: Arc<Redactor>,
+    log: Arc<dyn AuditSink>,
+) -> Result<Option<Arc<dyn ReverseThinker>>, Failure> {
+    let Some(thinker) = &config.reverse_thinker else { return Ok(None) };
+    Ok(Some(match &thinker.reach {
+        PreflightReach::Endpoint(endpoint) => {
+            Arc::new(external(config, workspace, thinker, endpoint)?)
+        }
+        PreflightReach::Model(name) => Arc::new(ConfiguredThinker {
+            name: name.clone(),
+            config: config.clone(),
+            workspace: workspace.to_owned(),
+            redactor,
+            log,
+            clock: Arc::new(SystemClock),
+            time: thinker.time.unwrap_or(config.limits.checkpoint),
+            opened: OnceCell::new(),
+        }),
+    }))
+}
+
+/// Who opens checkpoints, in place of the terminal.
+pub fn checkpoint(
+    config: &Config,
+    workspace: &Path,
+) -> Result<Option<Arc<dyn Checkpoint>>, Failure> {
+    let Some(it) = &config.checkpoint else { return Ok(None) };
+    let PreflightReach::Endpoint(endpoint) = &it.reach else { return Ok(None) };
+    Ok(Some(Arc::new(external(config, workspace, it, endpoint)?)))
+}
+
+fn external(
+    config: &Config,
+    workspace: &Path,
+    settings: &PreflightSettings,
+    endpoint: &Endpoint,
+) -> Result<ExternalPreflight, Failure> {
+    let time = settings.time.unwrap_or(config.limits.checkpoint);
+    let at = reached(endpoint, workspace, time)
+        .map_err(|err| Failure::usage(format!("{}: {err}", settings.origin)))?;
+    Ok(ExternalPreflight { at, time })
 }
 
 fn reached(reach: &Endpoint, workspace: &Path, time: Duration) -> Result<ReviewerEndpoint, String> {

@@ -12,7 +12,7 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::{
-    ExternalReviewer, ReviewerEndpoint, Said,
+    ExternalReviewer, ReviewerEndpoint, ReviewerOutput,
     answer::{self, ReviewerAnswer},
     said_by,
 };
@@ -26,11 +26,13 @@ pub struct ExternalPreflight {
 }
 
 impl ExternalPreflight {
-    async fn ask(&self, about: &Value) -> Result<Said, String> {
+    async fn ask(&self, about: &Value) -> Result<ReviewerOutput, String> {
         let asking = async {
             match &self.at {
                 ReviewerEndpoint::Command(program) => said_by(program, about).await,
-                ReviewerEndpoint::Http(service) => service.post(about).await.map(Said::Text),
+                ReviewerEndpoint::Http(service) => {
+                    service.post(about).await.map(ReviewerOutput::Text)
+                }
             }
         };
         let said = tokio::time::timeout(self.time, asking).await;
@@ -43,8 +45,8 @@ impl Checkpoint for ExternalPreflight {
         Box::pin(async move {
             let said = self.ask(&ExternalReviewer::about(call, "checkpoint")).await?;
             let answer = match said {
-                Said::Text(text) => answer::read(&text)?,
-                Said::No(why) => return Err(why.into()),
+                ReviewerOutput::Text(text) => answer::read(&text)?,
+                ReviewerOutput::No(why) => return Err(why.into()),
             };
             match answer {
                 ReviewerAnswer::Approve => Ok(()),
@@ -73,8 +75,8 @@ impl ReverseThinker for ExternalPreflight {
                 fields.insert("because".to_owned(), json!(verdict.why()));
             }
             match self.ask(&about).await? {
-                Said::Text(text) => Ok(read_report(&text)?),
-                Said::No(why) => Err(why.into()),
+                ReviewerOutput::Text(text) => Ok(read_report(&text)?),
+                ReviewerOutput::No(why) => Err(why.into()),
             }
         })
     }

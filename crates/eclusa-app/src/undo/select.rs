@@ -4,10 +4,12 @@ use std::collections::HashSet;
 
 use eclusa::{
     Registry, Workspace,
-    audit::calls::{self, CallRecord},
+    audit::{
+        Log,
+        calls::{self, CallRecord},
+    },
     workspace::{UndoEntry, UndoError, UndoStatus},
 };
-use eclusa_store::Store;
 
 use crate::{failure::Failure, log_call, since::Since};
 
@@ -36,7 +38,7 @@ pub(super) struct Selected {
 pub(super) fn find(
     which: Selection,
     workspace: &Workspace,
-    store: &Store,
+    log: &dyn Log,
     registry: &Registry,
 ) -> Result<Selected, Failure> {
     let entries = workspace.entries().map_err(Failure::failed)?;
@@ -49,7 +51,7 @@ pub(super) fn find(
     let undoable = |calls: Vec<u64>| undoable(workspace, calls);
     let beyond = |from: u64, belongs: &dyn Fn(&CallRecord) -> bool| -> Result<_, Failure> {
         let mut beyond = Vec::new();
-        let calls = calls::calls_from(store, from).map_err(Failure::failed)?;
+        let calls = calls::calls_from(log, from).map_err(Failure::failed)?;
         for past in calls.iter().filter(|it| it.was_started() && belongs(it)) {
             if !all.contains(&past.number()) && log_call::left_nothing(past, registry) {
                 let what = format!("`{}` has no undo data", past.tool());
@@ -84,26 +86,26 @@ pub(super) fn find(
             }
         }
         Selection::Turn => {
-            let last = log_call::find(store, last()?.call)?;
+            let last = log_call::find(log, last()?.call)?;
             let belongs = |it: &CallRecord| log_call::are_of_one_turn(it, &last);
             let mut calls = Vec::new();
             for entry in standing.iter().rev() {
-                if belongs(&log_call::find(store, entry.call)?) {
+                if belongs(&log_call::find(log, entry.call)?) {
                     calls.push(entry.call);
                 }
             }
             let first = calls.iter().min().copied().unwrap_or(last.number());
-            let first = log_call::find(store, first)?.first_record();
+            let first = log_call::find(log, first)?.first_record();
             let (calls, mut passed) = undoable(calls);
             passed.extend(beyond(first, &belongs)?);
             Selected { calls, beyond: passed }
         }
         Selection::Since(when) => {
-            let from = log_call::first_record(store, when)?;
+            let from = log_call::first_record(log, when)?;
             let mut calls = Vec::new();
             // Numbers rise with the records.
             for entry in standing.iter().rev() {
-                if log_call::find(store, entry.call)?.first_record() < from {
+                if log_call::find(log, entry.call)?.first_record() < from {
                     break;
                 }
                 calls.push(entry.call);

@@ -126,7 +126,7 @@ async fn identical(questions: &dyn Questions, id: u64, now: u64) -> Vec<Identica
             false => None,
         };
         let about = looked_up.map(|it| {
-            let session = one_line(&it.question.conversation);
+            let session = one_line(&it.question.session);
             format!("session {session}, asked {}", ago(it.created, now))
         });
         all.push(IdenticalQuestion { id, about: about.unwrap_or_default() });

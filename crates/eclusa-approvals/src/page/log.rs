@@ -130,7 +130,7 @@ pub(crate) async fn call(view: &PageView, key: &str, number: u64) -> Option<Stri
     body.element(" in <b>", &workspace.name, "</b>");
     for (label, text) in [
         (" for ", call.principal()),
-        (" · session ", call.conversation()),
+        (" · session ", call.session()),
         (" · client ", call.client()),
     ] {
         if !text.is_empty() {

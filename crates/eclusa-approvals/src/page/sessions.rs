@@ -1,4 +1,4 @@
-//! Sessions: the conversations that the log knows, what came into each from outside, what it may still
+//! Sessions: the sessions that the log knows, what came into each from outside, what it may still
 //! change, and what waits in it.
 
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ use crate::workspaces::WorkspaceEntry;
 /// So many calls of each workspace are looked through.
 const LOOKED_AT: usize = 500;
 
-/// What is known of one conversation.
+/// What is known of one session.
 #[derive(Default)]
 struct Talk {
     client: String,
@@ -45,14 +45,14 @@ fn budget(call: &CallRecord) -> String {
     parts.into_iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
-/// The conversations of all workspaces, the latest first.
+/// The sessions of all workspaces, the latest first.
 pub(crate) async fn sessions(view: &PageView) -> Option<String> {
     let mut rows: Vec<(WorkspaceEntry, String, String, Talk)> = Vec::new();
     for workspace in view.workspaces.list() {
         let mut talks: BTreeMap<String, Talk> = BTreeMap::new();
         if let Some(log) = view.workspaces.log(&workspace.key) {
             for call in newest(&*log, None, LOOKED_AT, |_| true).0 {
-                let talk = talks.entry(call.conversation().to_owned()).or_default();
+                let talk = talks.entry(call.session().to_owned()).or_default();
                 talk.last = talk.last.max(call.at());
                 talk.calls += 1;
                 talk.asked += usize::from(call.was_asked());
@@ -77,7 +77,7 @@ pub(crate) async fn sessions(view: &PageView) -> Option<String> {
             queue = questions.queue().await.unwrap_or_default();
             let page = QuestionPage { after: 0, limit: 1_000 };
             for queued in questions.list(page).await.unwrap_or_default() {
-                let talk = talks.entry(queued.question.conversation.clone()).or_default();
+                let talk = talks.entry(queued.question.session.clone()).or_default();
                 talk.waiting += 1;
                 talk.last = talk.last.max(queued.created);
             }

@@ -282,7 +282,7 @@ impl PageServer {
         if let Err(refusal) = signed {
             return refusal;
         }
-        match questions.end_conversation(&ended.conversation, person).await {
+        match questions.end_session(&ended.conversation, person).await {
             Ok(count) => done(json!({"ended": count})),
             Err(err) => failed(&err),
         }

@@ -90,7 +90,7 @@ impl Conversation {
     }
 
     async fn standing(&self, call: &WaitingCall) -> Standing {
-        let Some(questions) = &self.gate.setup().questions else { return Standing::Waits };
+        let Some(questions) = self.gate.questions() else { return Standing::Waits };
         let queued = match questions.get(call.approval).await {
             Ok(queued) => queued,
             Err(QueueError::Unknown(_)) => {
@@ -103,7 +103,7 @@ impl Conversation {
         if queued.question.principal != *self.gate.run().principal {
             return Standing::Waits;
         }
-        if !self.asked_as(&queued.question.conversation) {
+        if !self.asked_as(&queued.question.session) {
             let why = "its question belongs to another conversation".to_owned();
             return Standing::Over("approval_expired", why);
         }
@@ -197,7 +197,7 @@ impl Conversation {
     ) -> Result<(), TurnFailure> {
         let id = next_id(call);
         let question = queued.question;
-        let args = self.gate.setup().redactor.value(&question.args).0.into_owned();
+        let args = self.gate.redactor().value(&question.args).0.into_owned();
         let resumed = ItemBody::Resumed {
             id: id.clone(),
             approval: call.approval,

@@ -56,7 +56,7 @@ impl Conversation {
         let gate = self.gate.clone();
         let (parent, mut ended) = self.task_parent();
         let passing =
-            gate.pass_all_telling(asked, move |place, reply| drop(tell.send((place, reply))));
+            gate.pass_all_with(asked, move |place, reply| drop(tell.send((place, reply))));
         let passing = task_parent::inside(parent, passing);
         let keeping = async {
             let (mut aborted, mut failed) = (false, None);
@@ -146,7 +146,7 @@ impl Conversation {
         if reply.output().is_none_or(str::is_empty) {
             return None;
         }
-        let tool = self.gate.setup().registry.get(reply.tool())?;
+        let tool = self.gate.registry().get(reply.tool())?;
         match (tool.server(), tool.class()) {
             (Some(server), _) => Some(format!("the server {server}")),
             (None, PermissionClass::Web) => Some("the web".to_owned()),
@@ -160,7 +160,7 @@ impl Conversation {
             Incoming::Call(call) => ItemBody::Call {
                 id: call.id.clone(),
                 name: call.tool.clone(),
-                args: self.gate.setup().redactor.value(&call.args).0.into_owned(),
+                args: self.gate.redactor().value(&call.args).0.into_owned(),
                 reason: call.reason.as_deref().map(|it| self.redacted(it).0),
             },
             Incoming::Malformed(bad) => ItemBody::Call {
@@ -174,7 +174,7 @@ impl Conversation {
 
     /// The tools there are now, for a model that declares them.
     pub(super) fn declared(&self, shape: Shape) -> Option<Arc<Value>> {
-        let registry = &self.gate.setup().registry;
+        let registry = self.gate.registry();
         let which = match &self.gate.run().tools {
             Some(names) => {
                 WhichTools::Only(names.iter().filter(|it| registry.has(it)).cloned().collect())

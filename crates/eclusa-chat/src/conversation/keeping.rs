@@ -41,7 +41,7 @@ impl Conversation {
         log_at: Option<u64>,
     ) -> Result<(), ArchiveError> {
         self.count_aside();
-        let at = self.gate.setup().clock.unix_ms();
+        let at = self.gate.clock().unix_ms();
         let first = self.items.last().map_or(1, |it| it.seq + 1);
         let items: Vec<TranscriptItem> = (first..)
             .zip(bodies)

@@ -73,7 +73,7 @@ type Events = mpsc::UnboundedReceiver<AgentEvent>;
 impl ConversationSetup {
     /// The head of a conversation that begins now.
     fn head(&self) -> ConversationHead {
-        let now = self.gate.setup().clock.unix_ms();
+        let now = self.gate.clock().unix_ms();
         ConversationHead {
             persona: self.persona.name.clone(),
             model: self.model.profile().name.clone(),
@@ -103,7 +103,7 @@ impl Conversation {
         let mut head = ConversationHead { parent: Some(parent.session.clone()), ..setup.head() };
         claim(&*setup.store, &mut head).await?;
         let origin = TaskOrigin {
-            conversation: setup.gate.run().conversation.to_string(),
+            conversation: setup.gate.run().session.to_string(),
             prefix: format!("{call}/{}:", head.id),
         };
         let (mut conversation, events) = Conversation::with(setup, head, Some(origin))?;
@@ -144,7 +144,7 @@ impl Conversation {
         conversation.load_pictures().await?;
         conversation.show_since(0);
         if let Some(taint) = conversation.head.taint.clone() {
-            let marked = conversation.gate.bring_from_outside(&taint);
+            let marked = conversation.gate.mark_tainted(&taint);
             marked.map_err(|why| ArchiveError(why.to_string()))?;
         }
         conversation.tell_opened(true);
@@ -166,7 +166,7 @@ impl Conversation {
         let gate = match &origin {
             Some(_) => setup.gate,
             None => {
-                let run = Run { conversation: head.id.as_str().into(), ..setup.gate.run().clone() };
+                let run = Run { session: head.id.as_str().into(), ..setup.gate.run().clone() };
                 let gate = setup.gate.for_run(run.held_to(setup.persona.mode));
                 watch(&gate, &events);
                 gate
@@ -340,24 +340,20 @@ fn new_id() -> String {
 
 /// Tells whoever watches what the gate says of the calls of this conversation.
 fn watch(gate: &Gate, events: &mpsc::UnboundedSender<AgentEvent>) {
-    let (own, events) = (gate.run().conversation.clone(), events.clone());
-    gate.setup().events.overhear(move |event| {
-        let (conversation, id, detail) = match event {
-            Event::Queued { conversation, call, .. } => {
-                (conversation, call, "waits for another question".to_owned())
+    let (own, events) = (gate.run().session.clone(), events.clone());
+    gate.events().overhear(move |event| {
+        let (session, id, detail) = match event {
+            Event::Queued { session, call, .. } => {
+                (session, call, "waits for another question".to_owned())
             }
-            Event::Asked { conversation, call, .. } => {
-                (conversation, call, "a person is asked".to_owned())
-            }
-            Event::Started { conversation, call, .. } => (conversation, call, "runs".to_owned()),
-            Event::Progress { conversation, call, detail, .. } => {
-                (conversation, call, detail.clone())
-            }
+            Event::Asked { session, call, .. } => (session, call, "a person is asked".to_owned()),
+            Event::Started { session, call, .. } => (session, call, "runs".to_owned()),
+            Event::Progress { session, call, detail, .. } => (session, call, detail.clone()),
             _ => return,
         };
         // What happens to the calls of a task is shown with the call that started it.
         let id = id.split_once('/').map_or(id.as_str(), |(outer, _)| outer);
-        if *conversation == own {
+        if *session == own {
             drop(events.send(AgentEvent::Progress { id: id.to_owned(), detail }));
         }
     });

@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::{Args, ValueEnum};
-use eclusa::Run;
+use eclusa::{Run, session::chosen_mode};
 use tokio::sync::mpsc;
 
 use super::{model_choice, session_setup};
@@ -93,7 +93,7 @@ pub async fn run(ctx: &AppContext, args: AskArgs, json: bool) -> Result<Exit, Fa
     let limits = model_choice::limits(ctx, &*chosen.model, Some(DEFAULT_TIME))?;
     let (helpers, secrets) = model_choice::helpers(ctx, &chosen).await;
     let store = ctx.store()?;
-    let archive = Archive::new(store.clone());
+    let archive = Archive::new(store.clone(), ctx.paths.sessions());
     let terminal = Terminal::new(true, ctx.paths.always_files());
     let mut parts = GateParts::asking(&store, terminal);
     let questions = args.answers.is_some().then(|| {
@@ -103,8 +103,11 @@ pub async fn run(ctx: &AppContext, args: AskArgs, json: bool) -> Result<Exit, Fa
     });
     parts.secrets = secrets.into_iter().chain(chosen.secret).collect();
     let gate = ctx.gate(Surface::Ask, parts)?;
-    let own_session = transcript_spool::answer_references(&gate.setup().registry, &archive)?;
-    let behind = servers::wake_all(ctx, &gate.setup().registry).await?;
+    // A script that goes on with a session is no less careful than whoever chose its mode.
+    let kept = args.resume.as_deref().and_then(|id| chosen_mode(&*store, id));
+    let gate = gate.for_run(gate.run().clone().held_to(kept));
+    let own_session = transcript_spool::answer_references(gate.registry(), &archive)?;
+    let behind = servers::wake_all(ctx, gate.registry()).await?;
     let name = chosen.model.profile().name.clone();
     let setup = session_setup::conversation(
         ctx,
@@ -143,8 +146,8 @@ pub async fn run(ctx: &AppContext, args: AskArgs, json: bool) -> Result<Exit, Fa
     let (report, mut printer) = tokio::join!(turn, telling);
     printer.summary.waiting = conversation.waiting().iter().map(|it| it.approval).collect();
     // What its commands left running, and its /tmp, end with it.
-    let own = Run { conversation: conversation.id().into(), ..gate.run().clone() };
-    gate.for_run(own).leave_conversation();
+    let own = Run { session: conversation.id().into(), ..gate.run().clone() };
+    gate.for_run(own).leave_session();
     if let Some(behind) = behind {
         behind.close().await;
     }

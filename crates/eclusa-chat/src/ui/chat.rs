@@ -64,6 +64,7 @@ pub async fn run(global: &Global, args: ChatArgs) -> Result<Exit, Failure> {
         model: args.model,
         persona: args.persona,
         mode: global.mode,
+        keep_mode: false,
         resume: args.resume,
         last: args.last,
     };

@@ -27,7 +27,7 @@ pub(super) fn conversation(
     let scene = Scene { model: Some(model.profile().model.clone()), ..ctx.scene() };
     let project = project(ctx)?;
     // A tool of the person that has the name keeps it.
-    if !helpers.is_empty() && !gate.setup().registry.has("task") {
+    if !helpers.is_empty() && !gate.registry().has("task") {
         let role = |it: Helper| {
             let system = match &it.model {
                 Ok(model) => system(&gate, &scene, &**model, &it.persona),
@@ -37,7 +37,7 @@ pub(super) fn conversation(
         };
         let roles = helpers.into_iter().map(role).collect();
         let tool = TaskTool::registration(roles, project.clone(), scene.clone(), ctx.config.tasks);
-        gate.setup().registry.register(tool).map_err(Failure::usage)?;
+        gate.registry().register(tool).map_err(Failure::usage)?;
     }
     let system = system(&gate, &scene, &*model, &persona);
     Ok(ConversationSetup {
@@ -55,7 +55,7 @@ pub(super) fn conversation(
 /// The system text for a model and a persona.
 fn system(gate: &Gate, scene: &Scene, model: &dyn Model, persona: &Persona) -> String {
     let instruction = model.profile().declares.is_none().then(|| {
-        let mut tools = gate.setup().registry.visible();
+        let mut tools = gate.registry().visible();
         if let Some(names) = &persona.tools {
             tools.retain(|it| names.iter().any(|name| name == it.name()));
         }

@@ -162,7 +162,7 @@ pub enum ExportFormat {
 
 /// Does it, and prints what came of it.
 pub async fn run(ctx: &AppContext, what: SessionsCommand, json: bool) -> Result<Exit, Failure> {
-    let archive = Archive::new(ctx.store()?);
+    let archive = Archive::new(ctx.store()?, ctx.paths.sessions());
     let mut screen = Screen::stdout();
     match what {
         SessionsCommand::List { all } => list(&archive, all, json, &mut screen)?,
@@ -219,7 +219,7 @@ pub async fn run(ctx: &AppContext, what: SessionsCommand, json: bool) -> Result<
                     "the session `{id}` is open in another process"
                 )));
             }
-            archive.store.remove_conversation(head.id).await.map_err(Failure::failed)?;
+            archive.store.remove_transcript(head.id).await.map_err(Failure::failed)?;
             screen.line("removed; what its calls did stays in the log")?;
         }
     }

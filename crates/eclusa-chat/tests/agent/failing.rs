@@ -38,9 +38,7 @@ async fn a_log_that_breaks_at_any_record_stops_what_it_cannot_record_and_says_so
     };
     for records in 0.. {
         let room = Arc::new(AtomicUsize::new(records));
-        let world = world_with(|setup| {
-            setup.sink = Arc::new(FullLog(setup.sink.clone(), room.clone()));
-        });
+        let world = world_with(|setup, log| setup.log(Arc::new(FullLog(log, room.clone()))));
         let (report, conversation) = world.turn(&script()).await;
         let id = conversation.id().to_owned();
         // Whatever ran has its start on record, and whatever was sent.
@@ -120,9 +118,7 @@ async fn whoever_is_asked_and_goes_away_has_said_no_and_the_model_is_told() {
         (Gone::Panics, "approver_failed"),
     ] {
         for yes in 0..4 {
-            let world = world_with(|setup| {
-                setup.approvers = vec![Arc::new(Leaving(AtomicUsize::new(yes), gone))];
-            });
+            let world = world_with(|setup, _| setup.approver(Leaving(AtomicUsize::new(yes), gone)));
             let script = says("", &[("ask", "a"), ("ask", "b")])
                 + &says("", &[("ask", "c"), ("look", "d")])
                 + &says("Done.", &[]);

@@ -106,8 +106,8 @@ async fn taint_survives_a_resume_and_goes_along_in_forks() {
     drop(conversation);
     world
         .gate
-        .for_run(eclusa::Run { conversation: id.as_str().into(), ..eclusa::Run::default() })
-        .end_conversation();
+        .for_run(eclusa::Run { session: id.as_str().into(), ..eclusa::Run::default() })
+        .end_session();
     let copy = fork(&world.store, &id, None, 5).await.unwrap();
     for id in [id, copy] {
         let (mut conversation, _) = Conversation::resume(

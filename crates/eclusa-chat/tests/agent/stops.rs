@@ -177,9 +177,9 @@ async fn stopped(stop: StoppedBy, wire: WireKind) -> bool {
     };
     let points = Arc::new(Points { at, ..Points::default() });
     let marks = Arc::<Mutex<Vec<String>>>::default();
-    let world = world_with(|setup| {
-        setup.registry.add(Marking(points.clone(), marks.clone())).unwrap();
-        setup.sink = Arc::new(SlowLog(setup.sink.clone(), points.clone()));
+    let world = world_with(|setup, log| {
+        let setup = setup.tool(Marking(points.clone(), marks.clone()));
+        setup.log(Arc::new(SlowLog(log, points.clone())))
     });
     let setup = |script: &str| ConversationSetup {
         store: Arc::new(SlowStore(world.store.clone(), points.clone())),

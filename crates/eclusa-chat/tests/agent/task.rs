@@ -33,7 +33,7 @@ fn with_helpers(helpers: &[(&str, Option<&[&str]>, &str)], most: usize) -> World
     };
     let roles = helpers.iter().map(role).collect();
     let tool = TaskTool::registration(roles, None, Scene::default(), most);
-    world.gate.setup().registry.register(tool).unwrap();
+    world.gate.registry().register(tool).unwrap();
     world
 }
 

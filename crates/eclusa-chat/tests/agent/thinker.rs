@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use eclusa::audit::SystemClock;
 use eclusa_chat::*;
 use eclusa_models::model::*;
 use eclusa_models::*;
@@ -72,10 +73,9 @@ async fn turn(words: usize, price: Option<u64>, limits: TurnLimits) -> Turn {
     let reason = "x".repeat(words * 4);
     let thinks = format!("## says\n{{\"verdict\": \"proceed\", \"reason\": \"{reason}\"}}\n");
     let (thinker, thought) = metered("thinker", &thinks, price);
-    let world = world_with(|setup| {
-        let (redactor, log, clock) =
-            (setup.redactor.clone(), setup.sink.clone(), setup.clock.clone());
-        setup.reverse_thinker = Some(Arc::new(ModelThinker::new(thinker, redactor, log, clock)));
+    let world = world_with(|setup, log| {
+        let clock = Arc::new(SystemClock);
+        setup.reverse_thinker(Arc::new(ModelThinker::new(thinker, Arc::default(), log, clock)))
     });
     let script = says("Off.", &[("deploy", "a")]) + &says("Done.", &[]);
     let (model, said) = metered("script", &script, Some(2));

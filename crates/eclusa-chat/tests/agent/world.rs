@@ -108,23 +108,22 @@ pub(crate) struct World {
 }
 
 pub(crate) fn world() -> World {
-    world_with(|_| {})
+    world_with(|setup, _| setup)
 }
 
 /// A world whose gate is set up in another way.
-pub(crate) fn world_with(change: impl FnOnce(&mut GateSetup)) -> World {
+pub(crate) fn world_with(change: impl FnOnce(GateBuilder, Arc<MemoryLog>) -> GateBuilder) -> World {
     let ran = Arc::new(AtomicUsize::new(0));
     let log = Arc::new(MemoryLog::default());
     let registry = Registry::new();
     for name in ["do", "look", "no", "ask", "wait", "fetch", "deploy", "leak"] {
         registry.add(Counting { name, ran: ran.clone() }).unwrap();
     }
-    let mut setup = GateSetup::new(Arc::new(registry), ByName, log.clone());
     let answers: Arc<Mutex<Vec<Answer>>> = Arc::default();
-    setup.approvers.push(Arc::new(Scripted(answers.clone())));
-    change(&mut setup);
+    let setup = Gate::builder().registry(registry).policy(ByName).log(log.clone());
+    let setup = change(setup, log.clone()).approver(Scripted(answers.clone()));
     let store = MemoryTranscripts::beside(log.clone());
-    World { gate: Gate::new(setup), log, store, ran, answers }
+    World { gate: setup.build().unwrap(), log, store, ran, answers }
 }
 
 /// A message with these calls: tool and text.

@@ -6,10 +6,10 @@ use eclusa::{
     approve::{Allowance, Proof},
     audit::{Clock as _, SystemClock},
     one_line,
+    store::ApprovalQueue,
 };
 use eclusa_app::values::duration;
 use eclusa_approvals::People;
-use eclusa_store::ApprovalQueue;
 use serde_json::json;
 
 use super::approvals::Signer;
@@ -76,16 +76,16 @@ pub(crate) enum AllowCommand {
 const MAX_TIME: Duration = Duration::from_secs(30 * 86_400);
 
 pub(super) async fn run(ctx: &AppContext, args: AllowArgs, json: bool) -> Result<Exit, Failure> {
-    let queue = ApprovalQueue::new(ctx.store()?);
+    let queue = ctx.store()?.approval_queue(Vec::new());
     let mut screen = Screen::stdout();
     let signer = |key| Signer::open(People::new(ctx.paths.people()), key);
     match (args.what, args.rule) {
         (Some(AllowCommand::Yes { allowance, key }), _) => {
-            agree(&queue, allowance, &signer(key)?).await?;
+            agree(&*queue, allowance, &signer(key)?).await?;
             screen.line(&format!("allowance {allowance}: yes"))?;
         }
         (Some(AllowCommand::Revoke { allowance }), _) => {
-            let revoked = queue.revoke_allowance(allowance, &person::name());
+            let revoked = queue.revoke_allowance(allowance, &person::name()).await;
             if !revoked.map_err(Failure::failed)? {
                 return Err(unknown(allowance, "is not there, or was taken back before"));
             }
@@ -102,14 +102,14 @@ pub(super) async fn run(ctx: &AppContext, args: AllowArgs, json: bool) -> Result
             allowances::rule(&text)?;
             let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
             let until = SystemClock.unix_ms().saturating_add(ms);
-            let id = queue.propose(&text, times, until, signer.person());
+            let id = queue.propose(&text, times, until, signer.person()).await;
             let id = id.map_err(Failure::failed)?;
-            agree(&queue, id, &signer).await?;
+            agree(&*queue, id, &signer).await?;
             let until = screen.time(Timestamp(until));
             screen.line(&format!("allowance {id}: {times} calls until {until}"))?;
             screen.line(&format!("`eclusa allow revoke {id}` takes it back"))?;
         }
-        (Some(AllowCommand::List) | None, _) => list(&queue, json, &mut screen)?,
+        (Some(AllowCommand::List) | None, _) => list(&*queue, json, &mut screen).await?,
     }
     screen.flush()?;
     Ok(Exit::Done)
@@ -119,19 +119,19 @@ fn unknown(id: u64, what: &str) -> Failure {
     Failure::failed(format!("allowance {id} {what}")).hint("`eclusa allow` lists them")
 }
 
-async fn agree(queue: &ApprovalQueue, id: u64, signer: &Signer) -> Result<(), Failure> {
-    let all = queue.allowances().map_err(Failure::failed)?;
+async fn agree(queue: &dyn ApprovalQueue, id: u64, signer: &Signer) -> Result<(), Failure> {
+    let all = queue.allowances().await.map_err(Failure::failed)?;
     let found = all.into_iter().find(|it| it.id == id);
     let found = found.ok_or_else(|| unknown(id, "is not there"))?;
     let vote = signer.agreement(queue, &found).await?;
-    match queue.agree(id, vote).map_err(Failure::failed)? {
+    match queue.agree(id, vote).await.map_err(Failure::failed)? {
         true => Ok(()),
         false => Err(unknown(id, "is used up, over or taken back")),
     }
 }
 
-fn list(queue: &ApprovalQueue, json: bool, screen: &mut Screen) -> Result<(), Failure> {
-    let (all, now) = (queue.allowances().map_err(Failure::failed)?, SystemClock.unix_ms());
+async fn list(queue: &dyn ApprovalQueue, json: bool, screen: &mut Screen) -> Result<(), Failure> {
+    let (all, now) = (queue.allowances().await.map_err(Failure::failed)?, SystemClock.unix_ms());
     if all.is_empty() && !json {
         screen.line("nothing was agreed on beforehand")?;
     }

@@ -5,8 +5,7 @@ use std::{collections::BTreeSet, io, path::PathBuf, time::Duration};
 use eclusa::{
     Answer,
     approve::{
-        GivenAnswer, Preview, Proof, QuestionPage, QuestionState, Questions as _, QueueError,
-        QueuedQuestion, Role,
+        GivenAnswer, Preview, Proof, QuestionPage, QuestionState, QueueError, QueuedQuestion, Role,
     },
     one_line, render,
 };
@@ -138,7 +137,7 @@ pub(super) async fn run(global: &Global, args: ApprovalsArgs) -> Result<Exit, Fa
         }
         ApprovalsCommand::Show { approval } => {
             let (queue, id) = queues::find(queues, &approval)?;
-            let queued = queue.queue.get(id).map_err(failed)?;
+            let queued = queue.queue.get(id).await.map_err(failed)?;
             match global.json {
                 true => screen.json(&as_json(&queue, &queued))?,
                 false => show(&queue, &queued, &mut screen).await?,
@@ -148,32 +147,31 @@ pub(super) async fn run(global: &Global, args: ApprovalsArgs) -> Result<Exit, Fa
             let answer = if session { Answer::Session } else { Answer::Once };
             let signer = Signer::open(People::new(paths.people()), key)?;
             let (queue, id) = queues::find(queues, &approval)?;
-            offered(&queue, id, &answer)?;
-            let questions =
-                like.then(|| queue.queue.identical_to(id)).transpose().map_err(failed)?;
-            let questions = questions.filter(|it| !it.is_empty()).unwrap_or_else(|| vec![id]);
-            let given = signer.yes(&queue.queue, questions.clone(), answer).await?;
-            queue.queue.answer_all(given).map_err(failed)?;
+            offered(&queue, id, &answer).await?;
+            let questions = questions(&queue, id, like).await?;
+            let given = signer.yes(&*queue.queue, questions.clone(), answer).await?;
+            queue.queue.answer(given).await.map_err(failed)?;
             for id in questions {
-                let pending = queue.queue.get(id).map_err(failed)?.state == QuestionState::Pending;
+                let pending =
+                    queue.queue.get(id).await.map_err(failed)?.state == QuestionState::Pending;
                 let waits = if pending { ", and somebody else must say yes too" } else { "" };
                 screen.line(&format!("approval {}: yes{waits}", queue.reference(id)))?;
             }
         }
         ApprovalsCommand::No { approval, reason, like } => {
-            say(queues, &approval, like, Answer::No(reason), "no", &mut screen)?;
+            say(queues, &approval, like, Answer::No(reason), "no", &mut screen).await?;
         }
         ApprovalsCommand::Edit { approval, args } => {
             let answer = Answer::Edit(call_args::read(&args)?);
-            say(queues, &approval, false, answer, "edited", &mut screen)?;
+            say(queues, &approval, false, answer, "edited", &mut screen).await?;
         }
         ApprovalsCommand::Abort { approval } => {
-            say(queues, &approval, false, Answer::Abort, "aborted", &mut screen)?;
+            say(queues, &approval, false, Answer::Abort, "aborted", &mut screen).await?;
         }
         ApprovalsCommand::Serve(_) => {}
         ApprovalsCommand::Revoke { approval } => {
             let (queue, id) = queues::find(queues, &approval)?;
-            queue.queue.revoke(id, &person::name()).map_err(failed)?;
+            queue.queue.revoke(id, &person::name()).await.map_err(failed)?;
             screen.line(&format!("approval {}: yes taken back", queue.reference(id)))?;
         }
     }
@@ -190,7 +188,7 @@ async fn list(
 ) -> Result<(), Failure> {
     let mut none = true;
     for queue in queues {
-        let waiting = queue.queue.page(page).map_err(failed)?;
+        let waiting = queue.queue.list(page).await.map_err(failed)?;
         none &= waiting.is_empty();
         for queued in &waiting {
             match json {
@@ -228,7 +226,7 @@ async fn watch(
         seen.resize(queues.len(), 0);
         for (queue, seen) in queues.iter().zip(&mut seen) {
             let page = QuestionPage { after: *seen, limit: 100 };
-            for queued in queue.queue.page(page).map_err(failed)? {
+            for queued in queue.queue.list(page).await.map_err(failed)? {
                 *seen = queued.id;
                 let mut screen = Screen::stdout();
                 match json {
@@ -319,13 +317,13 @@ fn as_json(queue: &WorkspaceQueue, queued: &QueuedQuestion) -> serde_json::Value
         "reason": question.reason,
         "binding": question.binding,
         "principal": question.principal,
-        "conversation": question.conversation,
+        "conversation": question.session,
         "because": question.verdict.because.iter().map(ToString::to_string).collect::<Vec<_>>(),
     })
 }
 
 /// Answers one approval, or all that are identical to it.
-fn say(
+async fn say(
     queues: Vec<WorkspaceQueue>,
     approval: &str,
     like: bool,
@@ -334,30 +332,29 @@ fn say(
     screen: &mut Screen,
 ) -> Result<(), Failure> {
     let (queue, id) = queues::find(queues, approval)?;
-    offered(&queue, id, &answer)?;
-    let questions = match like {
-        true => queue.queue.identical_to(id).map_err(failed)?,
-        false => vec![id],
-    };
-    let questions = if questions.is_empty() { vec![id] } else { questions };
-    let given = GivenAnswer {
-        questions: questions.clone(),
-        answer,
-        by: person::name(),
-        binding: None,
-        signed: None,
-    };
-    queue.queue.answer_all(given).map_err(failed)?;
+    offered(&queue, id, &answer).await?;
+    let questions = questions(&queue, id, like).await?;
+    let given = GivenAnswer::new(questions.clone(), answer, person::name());
+    queue.queue.answer(given).await.map_err(failed)?;
     for id in questions {
         screen.line(&format!("approval {}: {word}", queue.reference(id)))?;
     }
     Ok(())
 }
 
+/// This question, or all that are identical to it.
+async fn questions(queue: &WorkspaceQueue, id: u64, like: bool) -> Result<Vec<u64>, Failure> {
+    let found = match like {
+        true => queue.queue.identical(id).await.map_err(failed)?,
+        false => Vec::new(),
+    };
+    Ok(if found.is_empty() { vec![id] } else { found })
+}
+
 /// Checks that a question offers this answer: one that could not be meant is not given.
-fn offered(queue: &WorkspaceQueue, id: u64, answer: &Answer) -> Result<(), Failure> {
+async fn offered(queue: &WorkspaceQueue, id: u64, answer: &Answer) -> Result<(), Failure> {
     let question = match answer {
-        Answer::Session | Answer::Edit(_) => queue.queue.get(id).map_err(failed)?.question,
+        Answer::Session | Answer::Edit(_) => queue.queue.get(id).await.map_err(failed)?.question,
         _ => return Ok(()),
     };
     let whole = question.preview.as_ref().is_none_or(|it| it.whole);

@@ -1,12 +1,14 @@
 //! `eclusa changes`: what past calls changed in the workspace, or would have changed.
 
+use std::sync::Arc;
+
 use eclusa::{
     Workspace,
     audit::calls::CallRecord,
     one_line,
+    store::Store,
     workspace::{Bounds, Diff, UndoEntry, UndoStatus},
 };
-use eclusa_store::Store;
 use serde_json::{Value, json};
 
 mod apply;
@@ -97,7 +99,7 @@ pub(super) async fn run(ctx: &AppContext, args: ChangesArgs, json: bool) -> Resu
     let mut screen = Screen::stdout();
     let what = args.what.unwrap_or(ChangesCommand::List(args.list));
     if let ChangesCommand::List(ChangesList { discarded: true, count }) = what {
-        discarded::list(&ctx.paths.log()?, &ctx.workspace()?, count, json, &mut screen)?;
+        discarded::list(&*ctx.paths.log()?, &ctx.workspace()?, count, json, &mut screen)?;
         screen.flush()?;
         return Ok(Exit::Done);
     }
@@ -115,7 +117,7 @@ pub(super) async fn run(ctx: &AppContext, args: ChangesArgs, json: bool) -> Resu
         };
     }
     let book = Book { workspace: ctx.workspace()?, store: ctx.store()? };
-    undo_retention::recover(&book.workspace, &book.store)?;
+    undo_retention::recover(&book.workspace, &*book.store)?;
     match what {
         ChangesCommand::List(list) => book.list(list.count, json, &mut screen)?,
         ChangesCommand::Show { call, all } => {
@@ -142,7 +144,7 @@ struct Details {
 /// What was changed, and the log that says by whom.
 struct Book {
     workspace: Workspace,
-    store: Store,
+    store: Arc<dyn Store>,
 }
 
 impl Book {
@@ -152,7 +154,7 @@ impl Book {
         let headings = ["call", "time", "tool", "status", "paths"];
         let mut rows = vec![headings.map(str::to_owned).to_vec()];
         for entry in last {
-            let past = log_call::find(&self.store, entry.call)?;
+            let past = log_call::find(&*self.store, entry.call)?;
             let changes = self.workspace.changes(entry.call).map_err(Failure::failed)?;
             let paths: Vec<String> =
                 changes.iter().map(|it| it.path.to_string_lossy().into_owned()).collect();
@@ -164,7 +166,7 @@ impl Book {
                 screen.json(&value)?;
                 continue;
             }
-            let folded = FoldedLines::read(&self.store, entry)?;
+            let folded = FoldedLines::read(&*self.store, entry)?;
             let rest = folded.without(&changes);
             let rest = rest.iter().map(|it| it.path.to_string_lossy().into_owned());
             let named: Vec<String> = folded.lines.iter().cloned().chain(rest).collect();
@@ -210,7 +212,7 @@ impl Book {
                 None => return self.show_discarded(call, patch, json, screen),
             },
         };
-        let past = log_call::find(&self.store, entry.call)?;
+        let past = log_call::find(&*self.store, entry.call)?;
         let changes = self.workspace.changes(entry.call).map_err(Failure::failed)?;
         let diff = Diff::of(&changes, &self.workspace, Bounds::default());
         if json {
@@ -231,7 +233,7 @@ impl Book {
         let time = screen.time(Timestamp(past.at()));
         screen.line(&format!("  {time}, {}", diff.summary()))?;
         let folded =
-            if all { FoldedLines::default() } else { FoldedLines::read(&self.store, entry)? };
+            if all { FoldedLines::default() } else { FoldedLines::read(&*self.store, entry)? };
         for line in &folded.lines {
             screen.styled(Style::Strong, &format!("  * {}", sanitize(line)))?;
         }
@@ -275,7 +277,7 @@ impl Book {
     }
 
     fn compact(&self, ctx: &AppContext, json: bool, screen: &mut Screen) -> Result<(), Failure> {
-        let compacted = undo_retention::compact(&self.workspace, ctx.config.keep, &self.store)?;
+        let compacted = undo_retention::compact(&self.workspace, ctx.config.keep, &*self.store)?;
         let evicted: Vec<u64> = compacted.evicted.iter().map(|it| it.call).collect();
         if json {
             let value =

@@ -49,7 +49,7 @@ const MAX_LINE: u64 = 16 * 1024 * 1024;
 
 pub(super) async fn run(ctx: &AppContext, call: CheckArgs, json: bool) -> Result<Exit, Failure> {
     let gate = ctx.judge()?;
-    let registry = gate.setup().registry.clone();
+    let registry = gate.registry().clone();
     let behind = match &call.tool {
         // Any of them may be asked about.
         _ if call.servers => servers::wake_all(ctx, &registry).await?,
@@ -79,7 +79,7 @@ fn one(ctx: &AppContext, gate: &Gate, call: ToolCall, json: bool) -> Result<Exit
     let mut screen = Screen::stdout();
     let refused = match gate.explain(call.clone()) {
         Ok(explanation) => {
-            let change = rule_hint::smallest(ctx, &gate.setup().registry, &call, &explanation);
+            let change = rule_hint::smallest(ctx, gate.registry(), &call, &explanation);
             match json {
                 true => screen.json(&render::as_json(&explanation, &change))?,
                 false => render::print(&explanation, &change, &mut screen)?,

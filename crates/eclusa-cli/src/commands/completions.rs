@@ -70,7 +70,7 @@ fn tools(global: &Global) -> Result<Vec<String>, Failure> {
 }
 
 fn calls(global: &Global) -> Result<Vec<String>, Failure> {
-    let calls = last_calls(&Paths::find(global)?.log()?, MAX_CALLS).map_err(Failure::failed)?;
+    let calls = last_calls(&*Paths::find(global)?.log()?, MAX_CALLS).map_err(Failure::failed)?;
     Ok(calls.iter().rev().map(|it| it.number().to_string()).collect())
 }
 

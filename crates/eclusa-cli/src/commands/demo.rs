@@ -10,6 +10,7 @@ use eclusa::{
     FnReviewer, Gate, Origin, Review, Run, ToolCall, Workspace,
     audit::calls,
     settings::RequiredEnforcement,
+    store::Store,
     workspace::{Bounds, Diff},
 };
 use eclusa_chat::{
@@ -19,7 +20,6 @@ use eclusa_chat::{
 use eclusa_config::{Config, Layer};
 use eclusa_models::{ScriptModel, TurnLimits};
 use eclusa_sandbox::Enforcement;
-use eclusa_store::Store;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -58,7 +58,7 @@ const READS: [&str; 3] = ["read", "grep", "glob"];
 
 pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
     let scratch = tempfile::tempdir()?;
-    let mut ctx = furnished(global, scratch.path())?;
+    let mut ctx = scratch_context(global, scratch.path())?;
     let missing = not_in_force(&mut ctx)?;
     let store = ctx.store()?;
     let terminal = Terminal::new(false, None);
@@ -67,7 +67,7 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
         ..GateParts::asking(&store, terminal)
     };
     let gate = ctx.gate(Surface::Run, parts)?;
-    gate.setup().registry.register(helper(&ctx)?).map_err(Failure::failed)?;
+    gate.registry().register(helper(&ctx)?).map_err(Failure::failed)?;
     cancel_on_signal(gate.run().cancel.clone());
     let workspace = ctx.workspace()?;
     let (screen, whole) = (Screen::stdout(), missing.is_none());
@@ -85,7 +85,7 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
     let dry = gate.for_run(Run { dry_run: true, ..gate.run().clone() });
     stage.talk(&ctx, &dry, DRY_RUN, "and what if?").await?;
     let durability = ctx.config.commit_durability;
-    let back = ctx.gate_to_take_back(
+    let back = ctx.undo_gate(
         &store,
         |registry, workspace| tool::add(registry, workspace, durability),
         Arc::new(tool::CommandLine),
@@ -130,7 +130,7 @@ fn helper(ctx: &AppContext) -> Result<eclusa::Registration, Failure> {
 }
 
 /// A workplace in the scratch directory, whatever the person has configured elsewhere.
-fn furnished(global: &Global, scratch: &Path) -> Result<AppContext, Failure> {
+fn scratch_context(global: &Global, scratch: &Path) -> Result<AppContext, Failure> {
     let workspace = scratch.join("workspace");
     std::fs::create_dir(&workspace)?;
     for (name, text) in FILES {
@@ -171,7 +171,7 @@ fn without_expectations(script: &str) -> String {
 
 /// Where the conversation takes place and is told.
 struct DemoStage<'a> {
-    store: &'a Store,
+    store: &'a Arc<dyn Store>,
     workspace: &'a Workspace,
     screen: Screen,
     /// Whether everything is in force, so that the model is told what its script expects.
@@ -201,7 +201,7 @@ impl DemoStage<'_> {
             gate: gate.clone(),
             model: Arc::new(model),
             persona: Persona::coder(),
-            store: Arc::new(Archive::new(self.store.clone())),
+            store: Arc::new(Archive::new(self.store.clone(), ctx.paths.sessions())),
             limits: TurnLimits::default(),
             scene: ctx.scene(),
             system: String::new(),
@@ -273,7 +273,7 @@ impl DemoStage<'_> {
     /// What the record says of the call, and what the model gets.
     fn report(&mut self, indent: &str, call: &CallOutcome) -> Result<(), Failure> {
         if let Some(number) = call.number {
-            let found = calls::call_with(self.store, number).map_err(Failure::failed)?;
+            let found = calls::call_with(&**self.store, number).map_err(Failure::failed)?;
             for line in found.iter().flat_map(call_record::story) {
                 self.screen.styled(Style::Faint, &format!("    {indent}{line}"))?;
             }
@@ -306,7 +306,7 @@ impl DemoStage<'_> {
 
     /// The chain, checked from its first record to its last.
     fn end(mut self) -> Result<(), Failure> {
-        let head = self.store.verify(|_, _| {}).map_err(Failure::failed)?;
+        let head = self.store.verify().map_err(Failure::failed)?;
         self.screen.styled(Style::Good, &format!("log: {}", log::said(head)))?;
         Ok(self.screen.flush()?)
     }

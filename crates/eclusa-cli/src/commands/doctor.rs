@@ -6,7 +6,6 @@ use std::{os::unix::fs::MetadataExt, path::Path, time::Duration};
 use eclusa::settings::Endpoint;
 use eclusa_config::NotificationSettings;
 use eclusa_sandbox::{Cap, Enforcement, HostCapabilities, Missing};
-use eclusa_store::Store;
 use eclusa_tools::{CommandOrder, Sandboxes, Writes};
 use serde_json::{Value, json};
 
@@ -81,7 +80,7 @@ fn look(sandboxes: &Sandboxes, paths: &Paths, ctx: &AppContext) -> Result<Findin
         cwd: paths.workspace.clone(),
         writes: Writes::Refused,
         time: Duration::from_secs(20),
-        conversation: None,
+        session: None,
         background: false,
         hidden: eclusa::policy::HiddenPaths::nothing(),
         hosts: Default::default(),
@@ -116,9 +115,9 @@ fn log(paths: &Paths, ctx: &AppContext) -> String {
     if !paths.store.exists() {
         return format!("{path}: none yet");
     }
-    match Store::open_read_only(&paths.store) {
+    match paths.log() {
         Ok(_) => format!("{path}: can be read, survives {}", ctx.config.durability.as_str()),
-        Err(err) => format!("{path}: {err}"),
+        Err(failure) => format!("{path}: {}", failure.lines().join("; ")),
     }
 }
 

@@ -4,9 +4,11 @@ use std::{io::Write, path::PathBuf, time::Duration};
 
 use eclusa::{
     Record,
-    audit::calls::{self, CallRecord},
+    audit::{
+        Log,
+        calls::{self, CallRecord},
+    },
 };
-use eclusa_store::Store;
 use serde_json::Value;
 
 use super::call_record;
@@ -129,29 +131,31 @@ pub(super) async fn run(paths: &Paths, args: LogArgs, json: bool) -> Result<Exit
     let store = paths.log()?;
     let mut screen = Screen::stdout();
     match args.what.unwrap_or(LogCommand::List(args.list)) {
-        LogCommand::List(wanted) => list(&store, &wanted, json, &mut screen)?,
+        LogCommand::List(wanted) => list(&*store, &wanted, json, &mut screen)?,
         LogCommand::Stats { html: Some(_), .. } => return Err(stats::no_page()),
-        LogCommand::Stats { since, html: None } => stats::run(&store, since, json, &mut screen)?,
-        LogCommand::Show { call } => show(&store, &call, json, &mut screen)?,
+        LogCommand::Stats { since, html: None } => stats::run(&*store, since, json, &mut screen)?,
+        LogCommand::Show { call } => show(&*store, &call, json, &mut screen)?,
         LogCommand::Tail { count, follow } => {
             let shown = if json { record_json } else { record_line };
-            tail(&store, count, follow, shown, &mut screen).await?;
+            tail(&*store, count, follow, shown, &mut screen).await?;
         }
-        LogCommand::Export => export(&store, &mut screen)?,
+        LogCommand::Export => export(&*store, &mut screen)?,
         LogCommand::Verify { after: Some(after), .. } => {
-            verify::run_after(&store, &after, json, &mut screen)?;
+            verify::run_after(&*store, &after, json, &mut screen)?;
         }
-        LogCommand::Verify { head, .. } => verify::run(&store, head.as_deref(), json, &mut screen)?,
+        LogCommand::Verify { head, .. } => {
+            verify::run(&*store, head.as_deref(), json, &mut screen)?
+        }
     }
     screen.flush()?;
     Ok(Exit::Done)
 }
 
-fn list(store: &Store, wanted: &LogList, json: bool, screen: &mut Screen) -> Result<(), Failure> {
+fn list(log: &dyn Log, wanted: &LogList, json: bool, screen: &mut Screen) -> Result<(), Failure> {
     let calls = if wanted.is_filtered() {
-        filter::calls(store, wanted)?
+        filter::calls(log, wanted)?
     } else {
-        calls::last_calls(store, wanted.count).map_err(Failure::failed)?
+        calls::last_calls(log, wanted.count).map_err(Failure::failed)?
     };
     if json {
         return Ok(calls.iter().try_for_each(|it| screen.json(&it.as_json()))?);
@@ -164,8 +168,8 @@ fn list(store: &Store, wanted: &LogList, json: bool, screen: &mut Screen) -> Res
     Ok(screen.headed_table(&rows)?)
 }
 
-fn show(store: &Store, call: &str, json: bool, screen: &mut Screen) -> Result<(), Failure> {
-    let calls = find(store, call)?;
+fn show(log: &dyn Log, call: &str, json: bool, screen: &mut Screen) -> Result<(), Failure> {
+    let calls = find(log, call)?;
     if calls.is_empty() {
         return Err(Failure::failed(format!("the log has no call `{call}`"))
             .hint("`eclusa log` lists the last calls with their numbers"));
@@ -185,14 +189,14 @@ fn show(store: &Store, call: &str, json: bool, screen: &mut Screen) -> Result<()
 }
 
 /// By number, or by the model's id.
-fn find(store: &Store, call: &str) -> Result<Vec<CallRecord>, Failure> {
+fn find(log: &dyn Log, call: &str) -> Result<Vec<CallRecord>, Failure> {
     if let Ok(number) = call.parse::<u64>() {
-        let found = calls::call_with(store, number).map_err(Failure::failed)?;
+        let found = calls::call_with(log, number).map_err(Failure::failed)?;
         if let Some(found) = found {
             return Ok(vec![found]);
         }
     }
-    Ok(CallRecord::gather(store.find_call(call).map_err(Failure::failed)?))
+    Ok(CallRecord::gather(log.find(call).map_err(Failure::failed)?))
 }
 
 /// A record in one line for people: its number, when, what, and how it came out.
@@ -220,16 +224,16 @@ fn record_json(record: &Record) -> String {
 }
 
 async fn tail(
-    store: &Store,
+    log: &dyn Log,
     count: usize,
     follow: bool,
     shown: fn(&Record) -> String,
     screen: &mut Screen,
 ) -> Result<(), Failure> {
-    let mut records = store.last(count).map_err(Failure::failed)?;
+    let mut records = log.last(count).map_err(Failure::failed)?;
     let mut next = match records.last() {
         Some(last) => last.seq + 1,
-        None => store.head().map_err(Failure::failed)?.seq + 1,
+        None => log.head().map_err(Failure::failed)?.seq + 1,
     };
     let mut interrupted = std::pin::pin!(tokio::signal::ctrl_c());
     loop {
@@ -247,14 +251,14 @@ async fn tail(
                 () = tokio::time::sleep(LOOK) => {}
             }
         }
-        records = store.records(next, PAGE).map_err(Failure::failed)?;
+        records = log.records(next, PAGE).map_err(Failure::failed)?;
     }
 }
 
-fn export(store: &Store, screen: &mut Screen) -> Result<(), Failure> {
+fn export(log: &dyn Log, screen: &mut Screen) -> Result<(), Failure> {
     let mut next = 1;
     loop {
-        let records = store.records(next, PAGE).map_err(Failure::failed)?;
+        let records = log.records(next, PAGE).map_err(Failure::failed)?;
         for record in &records {
             writeln!(screen, "{}", record_json(record))?;
         }

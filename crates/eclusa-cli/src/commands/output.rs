@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use eclusa::Spool;
 use eclusa_app::values::range;
 
 use crate::{

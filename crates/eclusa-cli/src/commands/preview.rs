@@ -8,10 +8,9 @@ use std::{
 
 use eclusa::{
     Answer, Approver, Decision, Gate, Mode, NotAsked, PermissionClass, Question, Verdict,
-    approve::Preview,
+    approve::Preview, store::Store,
 };
 use eclusa_sandbox::Missing;
-use eclusa_store::Store;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -80,7 +79,7 @@ impl PreviewResult {
 /// not wait for a yes.
 pub(super) fn gate(
     ctx: &AppContext,
-    store: &Store,
+    store: &Arc<dyn Store>,
     tool: &str,
 ) -> Result<(Gate, PreviewResult), Failure> {
     // Whoever could say yes is not there.
@@ -88,7 +87,7 @@ pub(super) fn gate(
     let people: Vec<Arc<dyn Approver>> = vec![Arc::new(Previewer(Arc::clone(&changes)))];
     let parts = GateParts::asking(store, Terminal::new(true, None));
     let gate = ctx.gate(Surface::Run, GateParts { people, preview: true, ..parts })?;
-    if let Some(tool) = gate.setup().registry.get(tool) {
+    if let Some(tool) = gate.registry().get(tool) {
         let runs_commands = tool.class() == PermissionClass::Shell;
         let staged = || {
             let sandboxes = ctx.sandboxes(&[])?;

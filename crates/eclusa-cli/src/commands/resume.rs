@@ -1,7 +1,6 @@
 //! `eclusa resume`: calls that waited for an approval, made again.
 
-use eclusa::{Origin, Run, ToolCall, approve::QueuedQuestion};
-use eclusa_store::ApprovalQueue;
+use eclusa::{Origin, Run, ToolCall, approve::QueuedQuestion, store::ApprovalQueue};
 
 use crate::{
     context::AppContext,
@@ -40,12 +39,12 @@ pub(super) async fn run(ctx: &AppContext, args: ResumeArgs, json: bool) -> Resul
     // Only a log that is there can hold a question.
     drop(ctx.paths.log()?);
     let store = ctx.store()?;
-    let queue = ApprovalQueue::new(store.clone());
+    let queue = store.approval_queue(Vec::new());
     let terminal = Terminal::new(true, ctx.paths.always_files());
     let gate = ctx.gate(Surface::Resume, GateParts::asking(&store, terminal))?;
     let gate = gate.for_run(Run { park: true, ..gate.run().clone() });
     cancel_on_signal(gate.run().cancel.clone());
-    let waiting = waiting(&queue, &args, &gate.run().principal)?;
+    let waiting = waiting(&*queue, &args, &gate.run().principal).await?;
     if waiting.is_empty() && !json {
         let mut screen = Screen::stdout();
         screen.line("nothing waits to be resumed")?;
@@ -54,7 +53,7 @@ pub(super) async fn run(ctx: &AppContext, args: ResumeArgs, json: bool) -> Resul
     let mut worst = Exit::Done;
     for queued in waiting {
         let question = queued.question;
-        let behind = servers::wake(ctx, &gate.setup().registry, &question.tool).await?;
+        let behind = servers::wake(ctx, gate.registry(), &question.tool).await?;
         let call = ToolCall {
             reason: question.reason,
             ..ToolCall::new(call_id(), question.tool, question.args).from(Origin::Person)
@@ -79,13 +78,13 @@ pub(super) async fn run(ctx: &AppContext, args: ResumeArgs, json: bool) -> Resul
 }
 
 /// The questions to ask again. The error says which of them cannot be.
-fn waiting(
-    queue: &ApprovalQueue,
+async fn waiting(
+    queue: &dyn ApprovalQueue,
     args: &ResumeArgs,
     principal: &str,
 ) -> Result<Vec<QueuedQuestion>, Failure> {
     if args.all {
-        let mut left = queue.left().map_err(Failure::failed)?;
+        let mut left = queue.left().await.map_err(Failure::failed)?;
         left.retain(|it| it.question.principal == principal);
         return Ok(left);
     }
@@ -96,6 +95,7 @@ fn waiting(
     for number in numbers {
         let queued = queue
             .get(number)
+            .await
             .map_err(|err| Failure::failed(err).hint("`eclusa approvals` lists what waits"))?;
         if queued.question.principal != principal {
             let whose = queued.question.principal;

@@ -70,7 +70,7 @@ pub(super) async fn run(ctx: &AppContext, call: RunArgs, json: bool) -> Result<E
         true => preview::gate(ctx, &store, &call.tool).map(|(gate, it)| (gate, Some(it)))?,
         false => (ctx.gate(Surface::Run, GateParts::asking(&store, terminal))?, None),
     };
-    let registry = &gate.setup().registry;
+    let registry = gate.registry();
     if args.get("background") == Some(&true.into())
         && registry.get(&call.tool).is_some_and(|it| it.name() == "bash")
     {
@@ -81,7 +81,7 @@ pub(super) async fn run(ctx: &AppContext, call: RunArgs, json: bool) -> Result<E
     let gate = gate.for_run(Run { park: call.park, ..gate.run().clone() });
     cancel_on_signal(gate.run().cancel.clone());
     let waiting = Spinner::start(&call.tool);
-    let behind = servers::wake(ctx, &gate.setup().registry, &call.tool).await?;
+    let behind = servers::wake(ctx, gate.registry(), &call.tool).await?;
     let call = ToolCall {
         reason: call.reason,
         time: call.timeout,
@@ -112,7 +112,7 @@ pub(super) async fn run(ctx: &AppContext, call: RunArgs, json: bool) -> Result<E
     if let Some(preview) = preview.filter(|_| ran(&reply)) {
         return Ok(if preview.is_refused() { Exit::Refused } else { Exit::Done });
     }
-    if let (Some(workspace), Some(number)) = (&gate.setup().workspace, reply.number())
+    if let (Some(workspace), Some(number)) = (gate.workspace(), reply.number())
         && !json
         && reply.code() == "changes_discarded"
         && workspace.discarded_calls().contains(&number)

@@ -280,6 +280,24 @@ fn files_and_commands_of_the_person_pass_the_gate_and_the_model_is_told() {
 }
 
 #[test]
+fn a_mode_that_was_chosen_for_a_session_is_kept_with_it() {
+    let world = World::new();
+    let model = script(&world, "## says\nHello.\n");
+    let first = world.piped(&["chat", "--model", &model], "hello\n/mode confirm-all\n");
+    assert_eq!(first.code, 0, "{first:?}");
+    let last = ["chat", "--model", &model, "--last"];
+    let again = world.piped(&last, "/mode\n");
+    assert!(again.out.contains("confirm-all (now)"), "{again:?}");
+    // One that was chosen for a run is not.
+    let once = world.piped(&[&["--mode", "auto-approve"], &last[..]].concat(), "/mode\n");
+    assert!(once.out.contains("auto-approve (now)"), "{once:?}");
+    let again = world.piped(&last, "/mode\n");
+    assert!(again.out.contains("confirm-all (now)"), "{again:?}");
+    let other = world.piped(&["chat", "--model", &model], "/mode\n");
+    assert!(!other.out.contains("confirm-all (now)"), "{other:?}");
+}
+
+#[test]
 fn rewind_takes_back_words_and_what_shell_commands_did() {
     eclusa_testing::needs!(Namespaces);
     let world = World::new();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use eclusa::{
-    Facts, Gate, GateSetup, Job, MemoryLog, Mode, Output,
+    Facts, Gate, Job, Mode, Output,
     PermissionClass::{self, *},
     Registration, Registry, Rule, Rules, Run, Scene, Tool, ToolCall, ToolError, Touch, Verdict,
 };
@@ -83,7 +83,7 @@ pub(super) fn verdict(rules: &[Rule], tool: &Fake, args: Value, mode: Mode) -> V
     };
     registry.register(registration).unwrap();
     let rules = Rules::new(rules.to_vec(), "/home/me/ws".as_ref());
-    let gate = Gate::new(GateSetup::new(registry, rules, Arc::new(MemoryLog::default())));
+    let gate = Gate::builder().registry(registry).policy(rules).build().unwrap();
     let gate = gate.for_run(Run { mode, ..Run::default() });
     gate.check(ToolCall::new("1", tool.name, args)).unwrap().1
 }

@@ -208,7 +208,7 @@ fn what_a_tool_demands_must_be_there() {
     assert!(told.contains("not several"), "{told}");
 }
 
-/// S2.4: a mode for some clients or conversations; the most careful of those that fit holds.
+/// S2.4: a mode for some clients or sessions; the most careful of those that fit holds.
 #[test]
 fn s2_4_a_mode_for_clients_and_conversations() {
     let text = r#"
@@ -221,9 +221,9 @@ mode = "confirm-all"
 conversation = "release"
 "#;
     let config = crate::Config::load(&[crate::Layer::of_person("eclusa.toml", text)]).unwrap();
-    let mode = |client: Option<&str>, conversation: &str| {
-        let (client, conversation) = (client.map(Into::into), conversation.into());
-        let run = eclusa::Run { client, conversation, mode: config.mode, ..Default::default() };
+    let mode = |client: Option<&str>, session: &str| {
+        let (client, session) = (client.map(Into::into), session.into());
+        let run = eclusa::Run { client, session, mode: config.mode, ..Default::default() };
         eclusa::ModeRule::mode_of(&config.modes, &run)
     };
     assert_eq!(mode(None, "a"), eclusa::Mode::AutoApprove);

@@ -1,4 +1,4 @@
-//! What holds for a while, for so many calls, for a conversation; and what comes from outside.
+//! What holds for a while, for so many calls, for a session; and what comes from outside.
 
 use std::{cell::Cell, sync::Arc};
 
@@ -47,7 +47,7 @@ async fn a_grant_is_used_up() {
     assert_eq!(world.pass("bash", push()).await, ("ok", 1), "a person is asked again");
 }
 
-/// A budget is for the conversation; a yes begins it anew.
+/// A budget is for the session; a yes begins it anew.
 #[tokio::test]
 async fn a_budget_is_spent_by_many_calls() {
     let text = "[[rules]]\ndecision = 'allow'\npath = '*.txt'\n\
@@ -60,7 +60,7 @@ async fn a_budget_is_spent_by_many_calls() {
     assert_eq!(world.pass("put", json!({"path": "f.txt"})).await, ("ok", 2));
     let why = world.person.0.lock().unwrap()[0].verdict.why();
     assert!(why.contains("it would be 3 files in this conversation"), "{why}");
-    let other = Run { conversation: "other".into(), ..Run::default() };
+    let other = Run { session: "other".into(), ..Run::default() };
     let gate = world.gate.for_run(other);
     let reply = gate.pass(ToolCall::new("c", "put", json!({"path": "g.txt"}))).await;
     assert_eq!(reply.code(), "ok");
@@ -80,7 +80,7 @@ fn an_exception_is_named() {
     assert_eq!(world.judge("X=1 git push origin docs").decision, Decision::Deny);
 }
 
-/// Text from outside marks the conversation, whoever brought it.
+/// Text from outside marks the session, whoever brought it.
 #[tokio::test]
 async fn text_from_outside_marks_the_conversation() {
     let text = "[[rules]]\ndecision = 'allow'\ndomain = 'a.example'\n\
@@ -97,14 +97,14 @@ async fn text_from_outside_marks_the_conversation() {
     assert_eq!(world.pass("fetch", json!({"host": "a.example"})).await, ("ok", 1));
     // One call at a time.
     assert!(world.person.0.lock().unwrap()[0].grant.is_none());
-    let other = Run { conversation: "other".into(), ..Run::default() };
+    let other = Run { session: "other".into(), ..Run::default() };
     let push = ToolCall::new("c", "bash", json!({"command": "git push"}));
     assert_eq!(world.gate.for_run(other).check(push).unwrap().1.decision, Decision::Allow);
-    world.gate.end_conversation();
+    world.gate.end_session();
     assert_eq!(world.judge("git push").decision, Decision::Allow);
 }
 
-/// A yes for the conversation that was given before text from outside came in does not cover what
+/// A yes for the session that was given before text from outside came in does not cover what
 /// could carry data out after it (D3), whether or not a rule allows the call.
 #[tokio::test]
 async fn an_answer_from_before_text_from_outside_does_not_cover_calls_after_it() {
@@ -199,9 +199,9 @@ fn judging_looks_at_nothing_but_the_call() {
     let registry = Registry::new();
     registry.add(crate::world::Shell).unwrap();
     let log = Arc::new(MemoryLog::default());
-    let mut setup = GateSetup::new(Arc::new(registry), Alone(rules), log);
-    (setup.clock, setup.tally) = (Arc::new(Forbidden), Arc::new(Forbidden));
-    let gate = Gate::new(setup);
+    let setup = Gate::builder().registry(registry).policy(Alone(rules)).log(log);
+    let setup = setup.clock(Arc::new(Forbidden)).tally(Arc::new(Forbidden));
+    let gate = setup.build().unwrap();
     let judge =
         |text: &str| gate.check(ToolCall::new("c", "bash", json!({"command": text}))).unwrap().1;
     for text in ["git push", "cat src/a.rs ../x /etc/passwd", "curl https://a.example", "rm -rf /"]

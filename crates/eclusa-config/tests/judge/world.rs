@@ -163,15 +163,15 @@ impl World {
         registry.add(Put).unwrap();
         registry.register(Registration::new(Look).foreign("far")).unwrap();
         let log = Arc::new(MemoryLog::default());
-        let mut setup = GateSetup::new(Arc::new(registry), rules, log);
+        let mut setup = Gate::builder().registry(registry).policy(rules).log(log);
         let root = dir.path().join("workspace");
         std::fs::create_dir(&root).unwrap();
-        setup.workspace = Some(Workspace::open(root, dir.path().join("state")).unwrap().0);
+        setup = setup.workspace(Workspace::open(root, dir.path().join("state")).unwrap().0);
         let person = Arc::new(Yes::default());
-        setup.approvers = vec![person.clone()];
-        setup.remember = Some(Arc::new(Keeps));
-        setup.clock = Arc::new(Still(now));
-        World { gate: Gate::new(setup), person, _dir: dir }
+        setup = setup.approvers(vec![person.clone()]);
+        setup = setup.remember(Arc::new(Keeps));
+        setup = setup.clock(Arc::new(Still(now)));
+        World { gate: setup.build().unwrap(), person, _dir: dir }
     }
 
     /// With the rules that are shipped.

@@ -101,7 +101,7 @@ impl Gateway {
             _ => return Ok(CompleteResult::default()),
         };
         not_denied(gate, tool, args)?;
-        let redactor = &gate.setup().redactor;
+        let redactor = gate.redactor();
         params.meta = None;
         let others = params.context.as_mut().and_then(|it| it.arguments.as_mut());
         let others = others.into_iter().flat_map(|it| it.values_mut());

@@ -78,7 +78,7 @@ pub(super) struct InFlightCalls(Mutex<Vec<InFlight>>);
 /// A call that a server works on.
 pub(super) struct InFlight {
     number: u64,
-    conversation: String,
+    session: String,
     /// The request that is out for it.
     request: Option<RequestId>,
     pub(super) client: Option<Client>,
@@ -98,7 +98,7 @@ impl InFlightCalls {
 
     /// The call that something is about which a server said while it worked: the one whose request
     /// it came with, where that is known, and otherwise the newest, unless calls of more than one
-    /// conversation are on their exchange: then nobody can tell.
+    /// session are on their exchange: then nobody can tell.
     pub(super) fn about<T>(
         &self,
         origin: Option<&RequestId>,
@@ -109,7 +109,7 @@ impl InFlightCalls {
             Some(_) => all.iter().find(|it| it.request.as_ref() == origin),
             None => {
                 let newest = all.last()?;
-                let same = all.iter().all(|it| it.conversation == newest.conversation);
+                let same = all.iter().all(|it| it.session == newest.session);
                 Some(newest).filter(|_| same)
             }
         };
@@ -220,8 +220,8 @@ impl Upstream {
     ) -> InFlightGuard<'_> {
         let mut all = self.in_flight.all();
         let number = all.last().map_or(0, |it| it.number + 1);
-        let conversation = job.conversation().to_owned();
-        all.push(InFlight { number, conversation, request: None, client, ask });
+        let session = job.session().to_owned();
+        all.push(InFlight { number, session, request: None, client, ask });
         InFlightGuard { in_flight: &self.in_flight, number }
     }
 

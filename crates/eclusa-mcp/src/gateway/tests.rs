@@ -7,7 +7,7 @@ use std::{
 };
 
 use eclusa::{
-    Decision, Gate, GateSetup, MemoryLog, Registry, Rule, Rules,
+    Decision, Gate, MemoryLog, Registry, Rule, Rules,
     settings::{Endpoint, ServerPermission, ServerSettings},
 };
 use futures::future::BoxFuture;
@@ -121,9 +121,10 @@ impl Scene {
     async fn open_at_once(&self) -> Stage {
         let rules = Rules::new(self.rules.clone(), Path::new("/nowhere"));
         let log = Arc::new(MemoryLog::default());
-        let mut setup = GateSetup::new(self.registry.clone(), rules, log.clone());
+        let mut setup =
+            Gate::builder().registry(self.registry.clone()).policy(rules).log(log.clone());
         if self.asks {
-            setup.approvers.insert(0, Arc::new(ThroughClient));
+            setup = setup.approver(ThroughClient);
         }
         let world = GatewaySetup {
             registry: self.registry.clone(),
@@ -142,7 +143,7 @@ impl Scene {
         });
         let servers = std::iter::once(self.settings.clone()).chain(second).collect();
         let gateway = Gateway::open(servers, world);
-        let opened = StartedGate { gate: Gate::new(setup), gateway: Some(gateway.clone()) };
+        let opened = StartedGate { gate: setup.build().unwrap(), gateway: Some(gateway.clone()) };
         let shared = ServerState::new(Startup::ready(opened), WaitLimits::default()).unwrap();
         let (client, person) = self.connect(shared.clone(), self.client).await;
         Stage { client, person, gateway, log, shared }

@@ -112,7 +112,7 @@ struct ActiveCall {
     messages: mpsc::Sender<ClientMessage>,
     /// Whether it waits for a person.
     waits: watch::Sender<bool>,
-    conversation: Arc<str>,
+    session: Arc<str>,
     cancel: CancellationToken,
 }
 
@@ -174,7 +174,7 @@ impl Calls {
         let active = ActiveCall {
             messages: tell.clone(),
             waits: waiting,
-            conversation: gate.run().conversation.clone(),
+            session: gate.run().session.clone(),
             cancel: cancel.clone(),
         };
         self.all().insert(id.clone(), active);
@@ -183,7 +183,7 @@ impl Calls {
         let client = Client {
             tell,
             profile: Arc::new(profile),
-            redactor: gate.setup().redactor.clone(),
+            redactor: gate.redactor().clone(),
             side_results: side_results.clone(),
         };
         let counted = self.tracker.token();
@@ -203,9 +203,9 @@ impl Calls {
         self.all().contains_key(id)
     }
 
-    /// Cancels every call of a conversation: a person has ended the turn.
-    pub(crate) fn cancel_conversation(&self, conversation: &str) {
-        for call in self.all().values().filter(|it| &*it.conversation == conversation) {
+    /// Cancels every call of a session: a person has ended the turn.
+    pub(crate) fn cancel_session(&self, session: &str) {
+        for call in self.all().values().filter(|it| &*it.session == session) {
             call.cancel.cancel();
         }
     }

@@ -94,7 +94,7 @@ impl Server {
                     let name = call.id.clone();
                     let id = self.shared.pending.keep_waiting(principal, call, id);
                     let id = id.map_err(|err| internal(&err.to_string()))?;
-                    if let Some(questions) = &gate.setup().questions
+                    if let Some(questions) = gate.questions()
                         && let Err(err) = questions.set_ticket(&name, &id).await
                     {
                         tracing::warn!("`wait` finds call {name} only until a restart: {err}");
@@ -105,11 +105,11 @@ impl Server {
                     if let Some(id) = id {
                         self.shared.pending.answered(&id);
                     }
-                    let conversation = self.conversation(context);
+                    let session = self.session(context);
                     if reply.aborted() {
-                        self.shared.end_turn(&conversation);
+                        self.shared.end_turn(&session);
                     }
-                    Ok(match self.shared.turn_ended(&conversation) && reply.code() == "cancelled" {
+                    Ok(match self.shared.turn_ended(&session) && reply.code() == "cancelled" {
                         true => Dispatched::Stopped,
                         false => Dispatched::Done(reply, side_results),
                     })
@@ -128,9 +128,9 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> Result<Option<CallTarget>, ErrorData> {
         let own = request.tool == server_tools::WAIT
-            && !gate.setup().registry.has(server_tools::WAIT)
+            && !gate.registry().has(server_tools::WAIT)
             && request.state.is_none();
-        let Some(questions) = gate.setup().questions.as_ref().filter(|_| own) else {
+        let Some(questions) = gate.questions().filter(|_| own) else {
             return Ok(None);
         };
         let id = server_tools::wait_id(&request.args)?;
@@ -177,7 +177,7 @@ impl Server {
             });
         }
         // A server that is wrapped may have a tool of that name.
-        if request.tool == server_tools::WAIT && !gate.setup().registry.has(server_tools::WAIT) {
+        if request.tool == server_tools::WAIT && !gate.registry().has(server_tools::WAIT) {
             let id = server_tools::wait_id(&request.args)?;
             let call = self.shared.pending.take_waiting(&gate.run().principal, &id);
             let invalid = |problem| ErrorData::invalid_params(problem, None);
@@ -216,19 +216,19 @@ impl Server {
         let given = named("claudecode/toolUseId").or_else(|| named("callId"));
         match given.filter(|it| !self.shared.calls.has(it)) {
             Some(id) => id.to_owned(),
-            None => format!("{}-{}", self.conversation, self.shared.number()),
+            None => format!("{}-{}", self.session, self.shared.number()),
         }
     }
 
     pub(crate) fn gate_for(&self, gate: &Gate, context: &RequestContext<RoleServer>) -> Gate {
-        let (conversation, cancel) = (self.conversation(context), self.gone.child_token());
-        if self.shared.turn_ended(&conversation) {
+        let (session, cancel) = (self.session(context), self.gone.child_token());
+        if self.shared.turn_ended(&session) {
             cancel.cancel();
         }
         let client = context.client_info().map(|it| client_name(&it.name, &it.version));
         // A client that goes away may come back for the answers to its questions.
         let leave = self.gone.clone();
-        gate.for_run(Run { conversation, cancel, leave, client, ..gate.run().clone() })
+        gate.for_run(Run { session, cancel, leave, client, ..gate.run().clone() })
     }
 
     /// What the client said about itself: with this request, or when it connected.

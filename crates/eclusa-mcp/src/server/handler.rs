@@ -54,7 +54,7 @@ const LIST_GRACE: Duration = Duration::from_secs(1);
 /// One connection, or one request of a client that has none.
 pub(crate) struct Server {
     pub(crate) shared: Arc<ServerState>,
-    pub(crate) conversation: Arc<str>,
+    pub(crate) session: Arc<str>,
     /// Cancelled when the connection ends.
     pub(crate) gone: CancellationToken,
     /// Which messages of servers a client of the older era wants to hear.
@@ -64,19 +64,19 @@ pub(crate) struct Server {
     pub(crate) asking: Arc<tokio::sync::Mutex<()>>,
     /// Whether a client stays connected, whatever its era.
     pub(crate) stays: bool,
-    /// Set by the first call that is part of the conversation of this connection.
+    /// Set by the first call that is part of the session of this connection.
     pub(crate) spoken: AtomicBool,
 }
 
 impl Server {
-    /// A server for one client, whose answers "for this conversation" hold while it is connected.
+    /// A server for one client, whose answers "for this session" hold while it is connected.
     pub(crate) fn new(shared: Arc<ServerState>) -> io::Result<Server> {
-        let conversation = format!("mcp-{}", token()?).into();
+        let session = format!("mcp-{}", token()?).into();
         let gone = shared.gone.child_token();
         let level = Arc::new(Mutex::new(LoggingLevel::Info));
         let (watches, spoken) = (Subscriptions::default(), AtomicBool::new(false));
         let asking = Arc::default();
-        Ok(Server { shared, conversation, gone, level, watches, asking, stays: true, spoken })
+        Ok(Server { shared, session, gone, level, watches, asking, stays: true, spoken })
     }
 
     /// The gate and the servers behind it. Those that are about to come up get a moment, because
@@ -206,7 +206,7 @@ impl ServerHandler for Server {
     ) -> Result<ListToolsResult, ErrorData> {
         let (opened, gateway) = self.listable().await?;
         let approves = context.client_info().is_some_and(|it| server_tools::approves(&it.name));
-        let registry = &opened.gate.setup().registry;
+        let registry = opened.gate.registry();
         let all = catalogue::tools(registry, gateway.as_deref(), approves);
         let (tools, next) = catalogue::page(all, |it| &it.name, request)?;
         Ok(ListToolsResult { next_cursor: next, ..ListToolsResult::with_all_items(tools) })
@@ -215,7 +215,7 @@ impl ServerHandler for Server {
     /// For the headers that repeat arguments (2026-07-28): rmcp holds them against the schema.
     fn get_tool(&self, name: &str) -> Option<Tool> {
         let opened = self.shared.opened_now()?;
-        let registry = &opened.gate.setup().registry;
+        let registry = opened.gate.registry();
         catalogue::tool(registry, opened.gateway.as_deref(), name)
     }
 
@@ -237,7 +237,7 @@ impl ServerHandler for Server {
         {
             return Ok(server_tools::let_on(input).into());
         }
-        let gateway = gateway.filter(|_| !gate.setup().registry.has(&request.name));
+        let gateway = gateway.filter(|_| !gate.registry().has(&request.name));
         if let Some(gateway) = &gateway {
             // It may be a tool of a server that still starts.
             gateway.ready_for(&request.name).await;
@@ -272,9 +272,9 @@ impl ServerHandler for Server {
                 Ok(server_tools::approval(&reply, side_results.permitted.get().cloned()).into())
             }
             _ => {
-                let mut result = answer::result(&reply, &gate.setup().registry);
+                let mut result = answer::result(&reply, gate.registry());
                 if reply.content().trim().is_empty() {
-                    let text = own_resources::silent(gate.setup(), &reply).await;
+                    let text = own_resources::silent(&gate, &reply).await;
                     answer::set_remark(&mut result, text);
                 }
                 Ok(result.into())
@@ -379,7 +379,7 @@ impl ServerHandler for Server {
             origin: Origin::Mcp,
         };
         let reply = self.gate_for(&gate, &context).pass(bad).boxed().await;
-        let mut result = answer::result(&reply, &gate.setup().registry);
+        let mut result = answer::result(&reply, gate.registry());
         if Era::of_request(&context) == Era::Legacy {
             result.result_type = None;
         }

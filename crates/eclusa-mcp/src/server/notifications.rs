@@ -63,7 +63,7 @@ struct Listener {
 
 impl Listener {
     fn new(opened: &StartedGate) -> Listener {
-        let tools = opened.gate.setup().registry.changes();
+        let tools = opened.gate.registry().changes();
         Listener { tools, servers: opened.gateway.as_ref().map(|it| it.news()) }
     }
 
@@ -116,7 +116,7 @@ pub(crate) async fn forward(
             }
             Notification::Said(said) if said.level as u8 >= current_level(&level) as u8 => {
                 let mut said = LoggingMessageNotificationParam::clone(&said);
-                said.data = opened.gate.setup().redactor.value(&said.data).0.into_owned();
+                said.data = opened.gate.redactor().value(&said.data).0.into_owned();
                 peer.notify_logging_message(said).await
             }
             Notification::Updated(_) | Notification::Said(_) => Ok(()),

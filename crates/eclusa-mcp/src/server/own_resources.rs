@@ -3,7 +3,7 @@
 use std::{collections::HashSet, ops::Range, path::Path};
 
 use eclusa::{
-    Change, GateSetup, Node, Reply, one_line,
+    Change, Gate, Node, Reply, one_line,
     workspace::{Bounds, Diff},
 };
 use rmcp::{
@@ -33,11 +33,11 @@ pub(crate) fn templates() -> [ResourceTemplate; 2] {
 }
 
 /// Reads one.
-pub(crate) async fn read(setup: &GateSetup, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+pub(crate) async fn read(gate: &Gate, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let unknown =
         |why: &str| ErrorData::resource_not_found(format!("`{uri}` cannot be read: {why}"), None);
     if let Some(call) = uri.strip_prefix(CHANGES) {
-        let diff = changes(setup, call).await.map_err(|why| unknown(&why))?;
+        let diff = changes(gate, call).await.map_err(|why| unknown(&why))?;
         return Ok(ReadResourceResult::new(vec![
             ResourceContents::text(diff, uri).with_mime_type("text/x-diff"),
         ]));
@@ -46,7 +46,7 @@ pub(crate) async fn read(setup: &GateSetup, uri: &str) -> Result<ReadResourceRes
     let rest = rest.ok_or_else(|| unknown("it is not a resource of this server"))?;
     let (reference, range) = rest.split_once('?').unwrap_or((rest, ""));
     let range = bytes(range).ok_or_else(|| unknown("a range is written ?range=A..B"))?;
-    let spool = setup.spool.as_ref().ok_or_else(|| unknown("nothing is kept here"))?;
+    let spool = gate.spool().ok_or_else(|| unknown("nothing is kept here"))?;
     let text = spool.read(reference, range).await.map_err(|err| unknown(&err.to_string()))?;
     Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri)]))
 }
@@ -55,8 +55,8 @@ pub(crate) async fn read(setup: &GateSetup, uri: &str) -> Result<ReadResourceRes
 const MAX_NAMED: usize = 10;
 
 /// What to say where a call had nothing to say: what it changed.
-pub(crate) async fn silent(setup: &GateSetup, reply: &Reply) -> String {
-    let named = match (reply.undo(), reply.number(), setup.workspace.clone()) {
+pub(crate) async fn silent(gate: &Gate, reply: &Reply) -> String {
+    let named = match (reply.undo(), reply.number(), gate.workspace().cloned()) {
         (Some(_), Some(number), Some(workspace)) => {
             let read = tokio::task::spawn_blocking(move || {
                 let changes = workspace.changes(number).ok()?;
@@ -67,7 +67,7 @@ pub(crate) async fn silent(setup: &GateSetup, reply: &Reply) -> String {
         _ => None,
     };
     match named {
-        Some(named) => format!("(no output) {}", setup.redactor.text(&named).0),
+        Some(named) => format!("(no output) {}", gate.redactor().text(&named).0),
         None => "(no output)".to_owned(),
     }
 }
@@ -118,15 +118,15 @@ fn describe(change: &Change, within: usize) -> String {
 }
 
 /// What a call changed, as a diff without secrets.
-async fn changes(setup: &GateSetup, call: &str) -> Result<String, String> {
+async fn changes(gate: &Gate, call: &str) -> Result<String, String> {
     let call = call.parse().map_err(|_| "a call is named by its number".to_owned())?;
-    let workspace = setup.workspace.clone().ok_or("nothing is changed here")?;
+    let workspace = gate.workspace().cloned().ok_or("nothing is changed here")?;
     let read = tokio::task::spawn_blocking(move || {
         let changes = workspace.changes(call).map_err(|err| err.to_string())?;
         Ok(Diff::of(&changes, &workspace, Bounds::default()).unified().to_string())
     });
     let diff = read.await.map_err(|_| "reading it crashed".to_owned()).flatten()?;
-    Ok(setup.redactor.text(&diff).0.into_owned())
+    Ok(gate.redactor().text(&diff).0.into_owned())
 }
 
 fn bytes(query: &str) -> Option<Range<usize>> {

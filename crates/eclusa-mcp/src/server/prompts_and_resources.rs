@@ -57,7 +57,7 @@ impl Server {
         let uri = request.uri;
         if uri.starts_with(OWN_SCHEME) {
             let gate = self.shared.gate().await?;
-            return own_resources::read(gate.setup(), &uri).await.map(Into::into);
+            return own_resources::read(&gate, &uri).await.map(Into::into);
         }
         let opened = self.shared.opened().await?;
         let gateway = opened.gateway.clone();

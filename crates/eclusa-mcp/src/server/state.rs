@@ -33,17 +33,17 @@ pub(crate) struct ServerState {
     /// What no other process that serves is called: sessions are kept under it.
     name: String,
     heard: OnceLock<()>,
-    /// The conversations of clients that do not stay connected, by what they call themselves.
-    conversations: Mutex<HashMap<String, Arc<str>>>,
-    /// When a person ended the turn of a conversation.
+    /// The sessions of clients that do not stay connected, by what they call themselves.
+    sessions: Mutex<HashMap<String, Arc<str>>>,
+    /// When a person ended the turn of a session.
     ended_turns: Mutex<HashMap<Arc<str>, Instant>>,
 }
 
-/// How long nothing more of a conversation runs after a person has ended its turn. The protocol
+/// How long nothing more of a session runs after a person has ended its turn. The protocol
 /// does not say when the next one begins, and a model that goes on does so within seconds.
 const TURN_PAUSE: Duration = Duration::from_secs(20);
 
-/// How many clients by other names have a conversation of their own.
+/// How many clients by other names have a session of their own.
 const MAX_CLIENTS: usize = 256;
 
 impl ServerState {
@@ -57,7 +57,7 @@ impl ServerState {
             numbers: AtomicU64::new(0),
             name: token()?,
             heard: OnceLock::new(),
-            conversations: Mutex::default(),
+            sessions: Mutex::default(),
             ended_turns: Mutex::default(),
         }))
     }
@@ -67,31 +67,31 @@ impl ServerState {
         self.numbers.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The conversation of a client that does not stay connected (2026-07-28 over HTTP). All
+    /// The session of a client that does not stay connected (2026-07-28 over HTTP). All
     /// requests of clients by that name are part of it: one for each would forget what was read
     /// from outside, and which commands run.
-    pub(crate) fn conversation(&self, client: &str) -> Arc<str> {
-        let mut conversations = self.conversations.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = conversations.contains_key(client) || conversations.len() < MAX_CLIENTS;
+    pub(crate) fn session(&self, client: &str) -> Arc<str> {
+        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = sessions.contains_key(client) || sessions.len() < MAX_CLIENTS;
         let client = if known { client } else { "" };
         let new = || format!("mcp-http-{}-{}", self.name, self.number()).into();
-        conversations.entry(client.to_owned()).or_insert_with(new).clone()
+        sessions.entry(client.to_owned()).or_insert_with(new).clone()
     }
 
     /// A person has ended the turn: calls on their way are cancelled, and those that follow at once
     /// are not run.
-    pub(crate) fn end_turn(&self, conversation: &Arc<str>) {
+    pub(crate) fn end_turn(&self, session: &Arc<str>) {
         let mut ended = self.ended_turns.lock().unwrap_or_else(PoisonError::into_inner);
         ended.retain(|_, at| at.elapsed() < TURN_PAUSE);
-        ended.insert(conversation.clone(), Instant::now());
+        ended.insert(session.clone(), Instant::now());
         drop(ended);
-        self.calls.cancel_conversation(conversation);
+        self.calls.cancel_session(session);
     }
 
-    /// True right after a person has ended the turn of this conversation.
-    pub(crate) fn turn_ended(&self, conversation: &str) -> bool {
+    /// True right after a person has ended the turn of this session.
+    pub(crate) fn turn_ended(&self, session: &str) -> bool {
         let ended = self.ended_turns.lock().unwrap_or_else(PoisonError::into_inner);
-        ended.get(conversation).is_some_and(|at| at.elapsed() < TURN_PAUSE)
+        ended.get(session).is_some_and(|at| at.elapsed() < TURN_PAUSE)
     }
 
     /// The gate, once it is open. From then on its events are heard.
@@ -111,7 +111,7 @@ impl ServerState {
         })?;
         self.heard.get_or_init(|| {
             let calls = Arc::downgrade(&self.calls);
-            opened.gate.setup().events.overhear(move |event| {
+            opened.gate.events().overhear(move |event| {
                 if let Some(calls) = calls.upgrade() {
                     calls.hear(event);
                 }

@@ -14,7 +14,7 @@ use super::{
     read::{self, from_sql},
 };
 use crate::{
-    Store, StoreError,
+    SqliteStore, StoreError,
     error::InStore,
     writer::{Transaction, to_sql},
 };
@@ -93,7 +93,7 @@ pub(super) fn claim(
 
 /// A claimed one with its question, which may be over by now.
 pub(super) fn due(
-    store: &Store,
+    store: &SqliteStore,
     (id, question, target, event): (u64, u64, String, String),
     now: u64,
 ) -> Result<Option<DueNotification>, StoreError> {
@@ -123,7 +123,7 @@ pub(super) fn note(
 }
 
 /// When the next one is due.
-pub(super) fn next_due(store: &Store) -> Result<Option<u64>, StoreError> {
+pub(super) fn next_due(store: &SqliteStore) -> Result<Option<u64>, StoreError> {
     let reader = store.reader()?;
     let sql = "SELECT min(due) FROM notifications";
     let mut select = reader.prepare_cached(sql).in_store(store.path())?;
@@ -132,7 +132,7 @@ pub(super) fn next_due(store: &Store) -> Result<Option<u64>, StoreError> {
 }
 
 /// Those that could not be sent yet, of questions that wait.
-pub(super) fn failed(store: &Store, now: u64) -> Result<Vec<FailedNotification>, StoreError> {
+pub(super) fn failed(store: &SqliteStore, now: u64) -> Result<Vec<FailedNotification>, StoreError> {
     let sql = "SELECT target, error, max(attempts) FROM notifications JOIN questions \
                ON questions.id = notifications.question WHERE error IS NOT NULL \
                AND state = 'pending' AND expires > ?1 GROUP BY target LIMIT 20";

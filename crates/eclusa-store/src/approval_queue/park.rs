@@ -7,7 +7,7 @@ use super::{
     HOLD, holder,
     outbox::{self, Outgoing},
     read::{from_sql, is_away, times},
-    rows::{self, Asked, TakenAnswer, damaged, next_change},
+    rows::{self, QuestionRow, TakenAnswer, damaged, next_change},
 };
 use crate::{
     StoreError,
@@ -15,7 +15,7 @@ use crate::{
     writer::{Transaction, to_sql},
 };
 
-/// So many questions of one conversation wait at most; more would only wear people out.
+/// So many questions of one session wait at most; more would only wear people out.
 const MAX_OF_CONVERSATION: u64 = 50;
 
 /// So many questions wait at most.
@@ -25,15 +25,15 @@ const MAX_PENDING: u64 = 20_000;
 const SWEEP: i64 = 200;
 
 /// What comes of asking a question.
-pub(super) enum Parking {
+pub(super) enum ParkOutcome {
     /// It waits, and whoever knows the secret waits for it.
-    Held { id: u64, nonce: String },
+    Waiting { id: u64, nonce: String },
     /// It waits, and nobody waits for it.
-    Left(u64),
+    Queued(u64),
     /// It was answered before, and here is the answer, which nobody else gets.
     Answered { id: u64, taken: TakenAnswer },
     /// Somebody said no to the same a short while ago.
-    SaidNo { id: u64, by: String, reason: String },
+    RecentlyRefused { id: u64, by: String, reason: String },
     /// It is not queued: so many wait already.
     Full(u64),
 }
@@ -43,28 +43,28 @@ pub(super) enum Parking {
 /// sync of the disk.
 pub(super) fn park(
     tx: &mut Transaction<'_>,
-    asked: &Asked,
+    asked: &QuestionRow,
     told: &[Outgoing],
     now: u64,
     expires: u64,
     valid: u64,
     wait: bool,
-) -> Result<Parking, StoreError> {
+) -> Result<ParkOutcome, StoreError> {
     sweep(tx, now)?;
     if let Some(no) = recent_no(tx, asked, now)? {
         return Ok(no);
     }
     let holder = wait.then(holder::this_process);
     let held_until = if wait { to_sql(now.saturating_add(HOLD)) } else { 0 };
-    let waits = |id, nonce| if wait { Parking::Held { id, nonce } } else { Parking::Left(id) };
+    let waits =
+        |id, nonce| if wait { ParkOutcome::Waiting { id, nonce } } else { ParkOutcome::Queued(id) };
     if let Some((id, state)) = left_behind(tx, asked, now)? {
         let sql = "UPDATE questions SET call = ?2, conversation = ?3, holder = ?4, \
                    nonce = hex(randomblob(16)), held_until = ?5, \
                    expires = CASE state WHEN 'pending' THEN max(expires, ?6) ELSE expires END, \
                    changed = ?7 WHERE id = ?1 RETURNING nonce";
-        let (call, conversation, change) = (&asked.call, &asked.conversation, next_change(tx)?);
-        let row =
-            params![to_sql(id), call, conversation, holder, held_until, to_sql(expires), change];
+        let (call, session, change) = (&asked.call, &asked.session, next_change(tx)?);
+        let row = params![to_sql(id), call, session, holder, held_until, to_sql(expires), change];
         let nonce: String =
             tx.connection.query_row(sql, row, |row| row.get(0)).in_store(tx.path)?;
         if state == QuestionState::Pending {
@@ -72,22 +72,22 @@ pub(super) fn park(
         }
         let taken = rows::take(tx, id, &nonce, asked, now)?;
         let taken = taken.ok_or_else(|| damaged(tx.path, id, "its answer cannot be taken"))?;
-        return Ok(Parking::Answered { id, taken });
+        return Ok(ParkOutcome::Answered { id, taken });
     }
     let pending = "SELECT count FROM waiting";
-    let of_conversation = "SELECT count(*) FROM questions INDEXED BY questions_of \
+    let of_session = "SELECT count(*) FROM questions INDEXED BY questions_of \
                            WHERE state = 'pending' AND conversation = ?1";
     let count = |sql: &str, params: &[&dyn rusqlite::ToSql]| {
         let mut select = tx.connection.prepare_cached(sql)?;
         select.query_row(params, |row| row.get::<_, i64>(0)).map(from_sql)
     };
     let all = count(pending, &[]).in_store(tx.path)?;
-    let of_this = count(of_conversation, &[&asked.conversation]).in_store(tx.path)?;
+    let of_this = count(of_session, &[&asked.session]).in_store(tx.path)?;
     if all >= MAX_PENDING {
-        return Ok(Parking::Full(all));
+        return Ok(ParkOutcome::Full(all));
     }
     if of_this >= MAX_OF_CONVERSATION {
-        return Ok(Parking::Full(of_this));
+        return Ok(ParkOutcome::Full(of_this));
     }
     let sql = "INSERT INTO questions (principal, conversation, call, binding, shown, question, \
                created, expires, valid, state, changed, holder, nonce, held_until) \
@@ -95,7 +95,7 @@ pub(super) fn park(
                hex(randomblob(16)), ?12) RETURNING id, nonce";
     let row = params![
         asked.principal,
-        asked.conversation,
+        asked.session,
         asked.call,
         asked.binding,
         &asked.shown.as_bytes()[..],
@@ -113,8 +113,12 @@ pub(super) fn park(
     Ok(waits(id, nonce))
 }
 
-/// A no that still covers the same question in the same conversation.
-fn recent_no(tx: &Transaction<'_>, asked: &Asked, now: u64) -> Result<Option<Parking>, StoreError> {
+/// A no that still covers the same question in the same session.
+fn recent_no(
+    tx: &Transaction<'_>,
+    asked: &QuestionRow,
+    now: u64,
+) -> Result<Option<ParkOutcome>, StoreError> {
     // INVARIANT: the index is used by whoever names exactly the states that it has.
     let sql = "SELECT id, decided_by, reason FROM questions INDEXED BY questions_bound \
                WHERE binding = ?1 AND state IN ('pending', 'approved', 'rejected') \
@@ -123,11 +127,11 @@ fn recent_no(tx: &Transaction<'_>, asked: &Asked, now: u64) -> Result<Option<Par
     let covers = u64::try_from(NO_COVERS.as_millis()).unwrap_or(u64::MAX);
     let since = to_sql(now.saturating_sub(covers));
     let mut select = tx.connection.prepare_cached(sql).in_store(tx.path)?;
-    let row = params![asked.binding, asked.principal, asked.conversation, since];
+    let row = params![asked.binding, asked.principal, asked.session, since];
     let found = select.query_row(row, |row| {
         let by: Option<String> = row.get(1)?;
         let reason: Option<String> = row.get(2)?;
-        Ok(Parking::SaidNo {
+        Ok(ParkOutcome::RecentlyRefused {
             id: from_sql(row.get(0)?),
             by: by.unwrap_or_default(),
             reason: reason.unwrap_or_default(),
@@ -140,7 +144,7 @@ fn recent_no(tx: &Transaction<'_>, asked: &Asked, now: u64) -> Result<Option<Par
 /// before others. With it, how it stands.
 fn left_behind(
     tx: &Transaction<'_>,
-    asked: &Asked,
+    asked: &QuestionRow,
     now: u64,
 ) -> Result<Option<(u64, QuestionState)>, StoreError> {
     let sql = "SELECT id, state, expires, decided, valid, holder, held_until FROM questions \

@@ -1,21 +1,26 @@
 //! The queue for those who look at it, answer, and send notifications.
 
-use eclusa::approve::{
-    DueNotification, FailedNotification, GivenAnswer, GivenVote, Outbox, QuestionPage, Questions,
-    QueueError, QueuedQuestion,
+use eclusa::{
+    approve::{
+        Allowance, DueNotification, FailedNotification, GivenAnswer, GivenVote, Outbox,
+        QuestionPage, Questions, QueueError, QueuedQuestion,
+    },
+    store::ApprovalQueue,
 };
 use futures::future::BoxFuture;
 
-use super::{ApprovalQueue, checked, conversations, outbox, park, read, requests, rows, votes};
-use crate::writer::Transaction;
+use super::{
+    SqliteQueue, allowances, checked, outbox, park, read, requests, rows, sessions, votes,
+};
+use crate::{error::InStore as _, writer::Transaction};
 
-impl Questions for ApprovalQueue {
+impl Questions for SqliteQueue {
     fn queue(&self) -> BoxFuture<'_, Result<String, QueueError>> {
         Box::pin(async move { Ok(read::about(&self.store, "queue")?.unwrap_or_default()) })
     }
 
     fn list(&self, page: QuestionPage) -> BoxFuture<'_, Result<Vec<QueuedQuestion>, QueueError>> {
-        Box::pin(async move { self.page(page) })
+        Box::pin(async move { Ok(read::pending(&self.store, page, self.now())?) })
     }
 
     fn pending(&self) -> BoxFuture<'_, Result<u64, QueueError>> {
@@ -23,11 +28,13 @@ impl Questions for ApprovalQueue {
     }
 
     fn get(&self, id: u64) -> BoxFuture<'_, Result<QueuedQuestion, QueueError>> {
-        Box::pin(async move { ApprovalQueue::get(self, id) })
+        Box::pin(
+            async move { read::one(&self.store, id, self.now())?.ok_or(QueueError::Unknown(id)) },
+        )
     }
 
     fn identical(&self, id: u64) -> BoxFuture<'_, Result<Vec<u64>, QueueError>> {
-        Box::pin(async move { self.identical_to(id) })
+        Box::pin(async move { Ok(read::identical(&self.store, id, self.now())?) })
     }
 
     fn answer(&self, given: GivenAnswer) -> BoxFuture<'_, Result<(), QueueError>> {
@@ -76,15 +83,14 @@ impl Questions for ApprovalQueue {
         })
     }
 
-    fn end_conversation<'a>(
+    fn end_session<'a>(
         &'a self,
-        conversation: &'a str,
+        session: &'a str,
         by: &'a str,
     ) -> BoxFuture<'a, Result<u64, QueueError>> {
         Box::pin(async move {
-            let (conversation, by, now) = (conversation.to_owned(), by.to_owned(), self.now());
-            let end =
-                move |tx: &mut Transaction<'_>| conversations::end(tx, &conversation, &by, now);
+            let (session, by, now) = (session.to_owned(), by.to_owned(), self.now());
+            let end = move |tx: &mut Transaction<'_>| sessions::end(tx, &session, &by, now);
             let ended = self.store.write_later(end).await;
             self.store.inner.answered.notify_waiters();
             ended.map_err(QueueError::from)?
@@ -115,7 +121,75 @@ impl Questions for ApprovalQueue {
     }
 }
 
-impl Outbox for ApprovalQueue {
+impl ApprovalQueue for SqliteQueue {
+    fn left(&self) -> BoxFuture<'_, Result<Vec<QueuedQuestion>, QueueError>> {
+        Box::pin(async move { Ok(read::left(&self.store, self.now())?) })
+    }
+
+    fn pending_number<'a>(
+        &'a self,
+        call: &'a str,
+        binding: &'a str,
+    ) -> BoxFuture<'a, Result<Option<u64>, QueueError>> {
+        Box::pin(async move { Ok(read::pending_number(&self.store, call, binding)?) })
+    }
+
+    fn allowances(&self) -> BoxFuture<'_, Result<Vec<Allowance>, QueueError>> {
+        Box::pin(async move {
+            Ok(allowances::latest(&*self.store.reader()?).in_store(self.store.path())?)
+        })
+    }
+
+    fn live_allowances(&self) -> BoxFuture<'_, Result<Vec<Allowance>, QueueError>> {
+        Box::pin(async move {
+            let now = self.now();
+            Ok(allowances::live(&*self.store.reader()?, now).in_store(self.store.path())?)
+        })
+    }
+
+    fn propose<'a>(
+        &'a self,
+        rule: &'a str,
+        times: u64,
+        until: u64,
+        by: &'a str,
+    ) -> BoxFuture<'a, Result<u64, QueueError>> {
+        Box::pin(async move {
+            let (rule, by, now) = (rule.to_owned(), by.to_owned(), self.now());
+            let terms = (times, until);
+            let propose =
+                move |tx: &mut Transaction<'_>| allowances::propose(tx, &rule, terms, &by, now);
+            Ok(self.store.write_later(propose).await?)
+        })
+    }
+
+    fn agree(&self, id: u64, vote: GivenVote) -> BoxFuture<'_, Result<bool, QueueError>> {
+        Box::pin(async move {
+            let now = self.now();
+            Ok(self.store.write_later(move |tx| allowances::agree(tx, id, &vote, now)).await?)
+        })
+    }
+
+    fn revoke_allowance<'a>(
+        &'a self,
+        id: u64,
+        by: &'a str,
+    ) -> BoxFuture<'a, Result<bool, QueueError>> {
+        Box::pin(async move {
+            let (by, now) = (by.to_owned(), self.now());
+            Ok(self.store.write_later(move |tx| allowances::revoke(tx, id, &by, now)).await?)
+        })
+    }
+
+    fn take_allowance(&self, id: u64) -> BoxFuture<'_, Result<bool, QueueError>> {
+        Box::pin(async move {
+            let now = self.now();
+            Ok(self.store.write_later(move |tx| allowances::take(tx, id, now)).await?)
+        })
+    }
+}
+
+impl Outbox for SqliteQueue {
     fn name(&self) -> BoxFuture<'_, Result<String, QueueError>> {
         Questions::queue(self)
     }

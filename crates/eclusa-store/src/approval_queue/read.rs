@@ -4,7 +4,7 @@ use eclusa::approve::{QuestionPage, QuestionState, QuestionTimes, QueuedQuestion
 use rusqlite::{OptionalExtension, Params, Row, params};
 
 use super::{holder, rows::damaged, wire};
-use crate::{Store, StoreError, error::InStore, writer::to_sql};
+use crate::{SqliteStore, StoreError, error::InStore, writer::to_sql};
 
 const COLUMNS: &str = "SELECT id, question, created, expires, state, answer, decided_by, decided, \
      reason, taken, binding, valid, holder, held_until, proof FROM questions ";
@@ -18,7 +18,7 @@ pub(super) struct HeldState {
 
 /// Questions that wait, oldest first.
 pub(super) fn pending(
-    store: &Store,
+    store: &SqliteStore,
     page: QuestionPage,
     now: u64,
 ) -> Result<Vec<QueuedQuestion>, StoreError> {
@@ -28,14 +28,14 @@ pub(super) fn pending(
 }
 
 /// Open questions that nobody waits for.
-pub(super) fn left(store: &Store, now: u64) -> Result<Vec<QueuedQuestion>, StoreError> {
+pub(super) fn left(store: &SqliteStore, now: u64) -> Result<Vec<QueuedQuestion>, StoreError> {
     let rest = "WHERE state IN ('pending', 'approved') ORDER BY id";
     let open = query(store, rest, [], now)?;
     Ok(open.into_iter().filter(|it| it.state.is_open() && it.asker_away).collect())
 }
 
 /// How many wait.
-pub(super) fn count(store: &Store, now: u64) -> Result<u64, StoreError> {
+pub(super) fn count(store: &SqliteStore, now: u64) -> Result<u64, StoreError> {
     // Those whose time is over and that nothing swept up are few.
     let sql = "SELECT count - (SELECT count(*) FROM questions INDEXED BY questions_expiring \
                WHERE state = 'pending' AND expires <= ?1) FROM waiting";
@@ -46,13 +46,17 @@ pub(super) fn count(store: &Store, now: u64) -> Result<u64, StoreError> {
 }
 
 /// One question.
-pub(super) fn one(store: &Store, id: u64, now: u64) -> Result<Option<QueuedQuestion>, StoreError> {
+pub(super) fn one(
+    store: &SqliteStore,
+    id: u64,
+    now: u64,
+) -> Result<Option<QueuedQuestion>, StoreError> {
     Ok(query(store, "WHERE id = ?1", [to_sql(id)], now)?.pop())
 }
 
 /// The number of the pending question of this call with this binding.
 pub(super) fn pending_number(
-    store: &Store,
+    store: &SqliteStore,
     call: &str,
     binding: &str,
 ) -> Result<Option<u64>, StoreError> {
@@ -67,7 +71,7 @@ pub(super) fn pending_number(
 
 /// The question with this ticket.
 pub(super) fn ticket(
-    store: &Store,
+    store: &SqliteStore,
     ticket: &str,
     now: u64,
 ) -> Result<Option<QueuedQuestion>, StoreError> {
@@ -75,7 +79,7 @@ pub(super) fn ticket(
 }
 
 /// The numbers of pending questions about the same thing, of the same principal.
-pub(super) fn identical(store: &Store, id: u64, now: u64) -> Result<Vec<u64>, StoreError> {
+pub(super) fn identical(store: &SqliteStore, id: u64, now: u64) -> Result<Vec<u64>, StoreError> {
     let sql = "SELECT other.id FROM questions one JOIN questions other INDEXED BY questions_bound \
                ON other.binding = one.binding AND other.shown = one.shown \
                WHERE one.id = ?1 AND other.state IN ('pending', 'approved', 'rejected') \
@@ -89,7 +93,7 @@ pub(super) fn identical(store: &Store, id: u64, now: u64) -> Result<Vec<u64>, St
 }
 
 /// How a question stands for whoever waits for it.
-pub(super) fn held(store: &Store, id: u64, now: u64) -> Result<HeldState, StoreError> {
+pub(super) fn held(store: &SqliteStore, id: u64, now: u64) -> Result<HeldState, StoreError> {
     let sql = "SELECT state, expires, decided, valid, nonce FROM questions WHERE id = ?1";
     let reader = store.reader()?;
     let mut select = reader.prepare_cached(sql).in_store(store.path())?;
@@ -111,7 +115,7 @@ pub(super) fn held(store: &Store, id: u64, now: u64) -> Result<HeldState, StoreE
 }
 
 /// Something that the store knows about itself.
-pub(super) fn about(store: &Store, name: &str) -> Result<Option<String>, StoreError> {
+pub(super) fn about(store: &SqliteStore, name: &str) -> Result<Option<String>, StoreError> {
     let sql = "SELECT value FROM about WHERE name = ?1";
     let reader = store.reader()?;
     let mut select = reader.prepare_cached(sql).in_store(store.path())?;
@@ -127,7 +131,7 @@ pub(super) fn times(expires: i64, decided: Option<i64>, valid: i64) -> QuestionT
 }
 
 fn query(
-    store: &Store,
+    store: &SqliteStore,
     rest: &str,
     params: impl Params,
     now: u64,
@@ -142,7 +146,7 @@ fn query(
     Ok(queued)
 }
 
-fn read(store: &Store, row: &Row<'_>, now: u64) -> Result<QueuedQuestion, StoreError> {
+fn read(store: &SqliteStore, row: &Row<'_>, now: u64) -> Result<QueuedQuestion, StoreError> {
     let number = |at| row.get::<_, i64>(at).map(from_sql).in_store(store.path());
     let maybe = |at| {
         row.get::<_, Option<i64>>(at).map(|number| number.map(from_sql)).in_store(store.path())

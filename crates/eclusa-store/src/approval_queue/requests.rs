@@ -3,7 +3,7 @@
 use rusqlite::{OptionalExtension, params};
 
 use crate::{
-    Store, StoreError,
+    SqliteStore, StoreError,
     error::InStore,
     writer::{Transaction, to_sql},
 };
@@ -12,7 +12,7 @@ use crate::{
 const MAX_AGE: u64 = 24 * 60 * 60 * 1_000;
 
 /// What a request with this id was answered.
-pub(super) fn answered(store: &Store, id: &str) -> Result<Option<(u16, String)>, StoreError> {
+pub(super) fn answered(store: &SqliteStore, id: &str) -> Result<Option<(u16, String)>, StoreError> {
     let sql = "SELECT status, answer FROM hook_requests WHERE id = ?1";
     let reader = store.reader()?;
     let mut select = reader.prepare_cached(sql).in_store(store.path())?;

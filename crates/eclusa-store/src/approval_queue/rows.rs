@@ -10,13 +10,13 @@ use rusqlite::{OptionalExtension, params};
 
 use super::{
     answer_columns::{AnswerColumns, from_columns, seal},
+    approval_record::ApprovalRecord,
     read::{from_sql, times},
     votes, wire,
 };
 use crate::{
-    Store, StoreError,
+    SqliteStore, StoreError,
     error::InStore,
-    store_records::{Approval, StoreRecord},
     writer::{Transaction, to_sql},
 };
 
@@ -25,9 +25,9 @@ const MAX_CHANGES: usize = 1_000;
 
 /// A question as it was asked, which its answer must be about.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
+pub(super) struct QuestionRow {
     pub(super) principal: String,
-    pub(super) conversation: String,
+    pub(super) session: String,
     pub(super) call: String,
     pub(super) binding: String,
     pub(super) shown: Hash,
@@ -35,11 +35,11 @@ pub(super) struct Asked {
     pub(super) question: String,
 }
 
-impl Asked {
-    pub(super) fn new(question: &Question) -> Result<Asked, String> {
-        Ok(Asked {
+impl QuestionRow {
+    pub(super) fn new(question: &Question) -> Result<QuestionRow, String> {
+        Ok(QuestionRow {
             principal: question.principal.clone(),
-            conversation: question.conversation.clone(),
+            session: question.session.clone(),
             call: question.call.clone(),
             binding: question.binding.clone(),
             shown: wire::shown(question)?,
@@ -196,7 +196,9 @@ fn write_answer(
     let values = params![row, by, proof_word, key, word, statement, signature, at];
     tx.connection.execute(sql, values).in_store(tx.path)?;
     let waited = Some(now.saturating_sub(found.created));
-    record(tx, question, id, ("answered", word, Some(proof), reason, waited), by, now)
+    let event = "answered";
+    let decision = ApprovalRecord { event, answer: word, proof: Some(proof), reason, ms: waited };
+    decision.write(tx, question, id, by, now)
 }
 
 /// Takes a yes back, and puts that on record.
@@ -213,7 +215,9 @@ pub(super) fn revoke(
     };
     end(tx, id, state, now)?;
     let question = wire::read(&found.question).map_err(|why| damaged(tx.path, id, &why))?;
-    record(tx, &question, id, ("revoked", "revoked", None, None, None), by, now)?;
+    let decision =
+        ApprovalRecord { event: "revoked", answer: "revoked", ..ApprovalRecord::default() };
+    decision.write(tx, &question, id, by, now)?;
     Ok(Ok(()))
 }
 
@@ -223,7 +227,7 @@ pub(super) fn take(
     tx: &mut Transaction<'_>,
     id: u64,
     nonce: &str,
-    asked: &Asked,
+    asked: &QuestionRow,
     now: u64,
 ) -> Result<Option<TakenAnswer>, StoreError> {
     let Some(found) = find(tx, id, now)? else { return Ok(None) };
@@ -327,7 +331,7 @@ fn end(tx: &Transaction<'_>, id: u64, state: QuestionState, now: u64) -> Result<
 }
 
 /// The point up to which changes were made.
-pub(super) fn last_change(store: &Store) -> Result<u64, StoreError> {
+pub(super) fn last_change(store: &SqliteStore) -> Result<u64, StoreError> {
     let sql = "SELECT coalesce(max(changed), 0) FROM questions";
     let reader = store.reader()?;
     let mut select = reader.prepare_cached(sql).in_store(store.path())?;
@@ -335,7 +339,10 @@ pub(super) fn last_change(store: &Store) -> Result<u64, StoreError> {
 }
 
 /// The questions that changed after this point, and the point up to which that is all.
-pub(super) fn changed_after(store: &Store, point: u64) -> Result<(Vec<u64>, u64), StoreError> {
+pub(super) fn changed_after(
+    store: &SqliteStore,
+    point: u64,
+) -> Result<(Vec<u64>, u64), StoreError> {
     let sql = "SELECT id, changed FROM questions WHERE changed > ?1 ORDER BY changed LIMIT ?2";
     let reader = store.reader()?;
     let mut select = reader.prepare_cached(sql).in_store(store.path())?;
@@ -355,36 +362,6 @@ pub(super) fn next_change(tx: &Transaction<'_>) -> Result<i64, StoreError> {
     let sql = "SELECT coalesce(max(changed), 0) + 1 FROM questions";
     let mut select = tx.connection.prepare_cached(sql).in_store(tx.path)?;
     select.query_row([], |row| row.get(0)).in_store(tx.path)
-}
-
-/// What a record says happened, the answer, how sure it is who gave it, why not, and how long the
-/// question waited.
-type Told<'a> = (&'static str, &'static str, Option<Proof>, Option<&'a str>, Option<u64>);
-
-/// Who decided what, in the log.
-fn record(
-    tx: &mut Transaction<'_>,
-    question: &Question,
-    id: u64,
-    (event, answer, proof, reason, ms): Told<'_>,
-    by: &str,
-    now: u64,
-) -> Result<(), StoreError> {
-    let (binding, proof) = (question.binding.as_str(), proof.map(Proof::as_str));
-    let note = StoreRecord {
-        approval: Some(Approval { answer, binding, by, proof, question: Some(id) }),
-        at: now,
-        call: &question.call,
-        conversation: &question.conversation,
-        event,
-        ms,
-        principal: &question.principal,
-        reason,
-        tool: &question.tool,
-        v: 1,
-        ..StoreRecord::default()
-    };
-    tx.append(None, note.body()).map(drop)
 }
 
 pub(super) fn damaged(path: &std::path::Path, id: u64, what: &str) -> StoreError {

@@ -10,7 +10,7 @@ use rusqlite::{Connection, params};
 
 use super::read::from_sql;
 use crate::{
-    Store, StoreError,
+    SqliteStore, StoreError,
     error::InStore,
     writer::{Transaction, to_sql},
 };
@@ -56,7 +56,7 @@ pub(super) fn given_before(
 }
 
 /// Everybody who said yes so far, in order.
-pub(super) fn yes(store: &Store, id: u64) -> Result<Vec<GivenVote>, StoreError> {
+pub(super) fn yes(store: &SqliteStore, id: u64) -> Result<Vec<GivenVote>, StoreError> {
     let sql = format!("{VOTES} AND answers.answer NOT IN ('no', 'abort') ORDER BY at, person");
     given(&*store.reader()?, &sql, [to_sql(id)]).in_store(store.path())
 }

@@ -10,7 +10,7 @@ use std::{
 use tokio::{sync::Notify, time::Instant};
 
 use super::{HOLD, holder, rows};
-use crate::Store;
+use crate::SqliteStore;
 
 /// How often those who wait say that they are still there.
 const RENEW: Duration = Duration::from_secs(20);
@@ -38,7 +38,12 @@ pub(super) struct Watched {
 
 impl Watcher {
     /// Waits for this question too. The first one starts the task that looks.
-    pub(super) fn watch(self: &Arc<Watcher>, store: &Store, poll: Duration, id: u64) -> Watched {
+    pub(super) fn watch(
+        self: &Arc<Watcher>,
+        store: &SqliteStore,
+        poll: Duration,
+        id: u64,
+    ) -> Watched {
         let changed = Arc::new(Notify::new());
         // What changes from here on is told; what changed before, the caller sees for itself.
         let point = rows::last_change(store).unwrap_or_default();
@@ -68,7 +73,7 @@ impl Drop for Watched {
 }
 
 /// Looks until nobody waits any more.
-async fn look(watcher: Weak<Watcher>, store: Store, poll: Duration, mut seen: u64) {
+async fn look(watcher: Weak<Watcher>, store: SqliteStore, poll: Duration, mut seen: u64) {
     let mut renewed = Instant::now();
     loop {
         let mut answered = std::pin::pin!(store.inner.answered.notified());

@@ -143,7 +143,7 @@ pub(super) fn write(question: &Question) -> Result<String, String> {
         }),
         can_always: question.can_always,
         principal: (&question.principal).into(),
-        conversation: (&question.conversation).into(),
+        conversation: (&question.session).into(),
         task: question.task.as_ref().map(Cow::from),
         ms: millis(question.time),
     };
@@ -156,7 +156,7 @@ pub(super) fn write(question: &Question) -> Result<String, String> {
 pub(super) fn shown(question: &Question) -> Result<Hash, String> {
     let decided_about = Question {
         call: String::new(),
-        conversation: String::new(),
+        session: String::new(),
         reason: None,
         reverse_thinking: None,
         task: None,
@@ -196,7 +196,7 @@ pub(super) fn read(text: &str) -> Result<Question, String> {
         grant: wire.grant.map(grant_in).transpose()?,
         can_always: wire.can_always,
         principal: wire.principal.into_owned(),
-        conversation: wire.conversation.into_owned(),
+        session: wire.conversation.into_owned(),
         task: wire.task.map(Cow::into_owned),
         time: Duration::from_millis(wire.ms),
     })

@@ -6,7 +6,7 @@ use eclusa::{
     AuditSink,
     audit::{Draft, Head, Log as _},
 };
-use eclusa_store::{Store, StoreError};
+use eclusa_store::{SqliteStore, StoreError};
 use futures::future::join_all;
 
 use crate::room::{Room, append, ended, fill, started};
@@ -24,7 +24,7 @@ fn s0_34_what_was_appended_is_there_after_reopening() {
     let records = store.records(0, 10).unwrap();
     assert_eq!(records.iter().map(|it| it.receipt()).collect::<Vec<_>>(), [start, end]);
     assert_eq!(records[1].previous, start.hash);
-    assert_eq!(store.verify(|_, _| {}).unwrap(), Head { seq: 2, hash: end.hash });
+    assert_eq!(store.verify().unwrap(), Head { seq: 2, hash: end.hash });
     assert_eq!(store.head().unwrap().seq, 2);
 }
 
@@ -40,8 +40,8 @@ fn records_are_found_by_number_by_start_and_by_call() {
     assert_eq!(numbers(store.last(3).unwrap()), [8, 9, 10]);
     assert_eq!(numbers(store.ends_of(5).unwrap()), [6]);
     assert_eq!(numbers(store.ends_of(6).unwrap()), [0; 0]);
-    assert_eq!(numbers(store.find_call("c2").unwrap()), [5, 6]);
-    assert_eq!(numbers(store.find_call("c").unwrap()), [0; 0]);
+    assert_eq!(numbers(store.find("c2").unwrap()), [5, 6]);
+    assert_eq!(numbers(store.find("c").unwrap()), [0; 0]);
     assert_eq!(store.last(2).unwrap()[0].previous, store.records(8, 1).unwrap()[0].hash);
 }
 
@@ -82,8 +82,8 @@ fn a_call_is_not_found_by_what_stands_in_its_arguments() {
     let store = room.open();
     let body = r#"{"args":{"call":"other"},"at":1,"call":"mine \"quoted\"","v":1}"#;
     append(&store, Draft::new(body.to_owned()).unwrap()).unwrap();
-    assert!(store.find_call("other").unwrap().is_empty());
-    assert_eq!(store.find_call("mine \"quoted\"").unwrap().len(), 1);
+    assert!(store.find("other").unwrap().is_empty());
+    assert_eq!(store.find("mine \"quoted\"").unwrap().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -104,7 +104,7 @@ async fn many_callers_share_one_chain() {
     for call in join_all(calls).await {
         call.unwrap();
     }
-    assert_eq!(store.verify(|_, _| {}).unwrap().seq, 64 * 10 * 2);
+    assert_eq!(store.verify().unwrap().seq, 64 * 10 * 2);
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn close_writes_what_nobody_waits_for() {
         drop(store.append(started(&format!("c{number}"))));
     }
     store.close().unwrap();
-    assert_eq!(room.open().verify(|_, _| {}).unwrap().seq, 100);
+    assert_eq!(room.open().verify().unwrap().seq, 100);
 }
 
 #[test]
@@ -126,17 +126,17 @@ fn dropping_the_store_writes_what_nobody_waits_for() {
         drop(store.append(started(&format!("c{number}"))));
     }
     drop(store);
-    assert_eq!(room.open().verify(|_, _| {}).unwrap().seq, 100);
+    assert_eq!(room.open().verify().unwrap().seq, 100);
 }
 
 #[test]
 fn a_reader_sees_what_another_writes_and_can_write_nothing() {
     let room = Room::new();
     let store = room.open();
-    let reader = Store::open_read_only(&room.path()).unwrap();
+    let reader = SqliteStore::open_read_only(&room.path()).unwrap();
     fill(&store, 3);
     assert_eq!(reader.last(1).unwrap()[0].seq, 6);
-    assert_eq!(reader.verify(|_, _| {}).unwrap().seq, 6);
+    assert_eq!(reader.verify().unwrap().seq, 6);
     let refused = append(&reader, started("x")).unwrap_err().to_string();
     assert!(refused.ends_with("(it was opened for reading only)"), "{refused}");
     assert_eq!(store.head().unwrap().seq, 6);
@@ -145,7 +145,7 @@ fn a_reader_sees_what_another_writes_and_can_write_nothing() {
 #[test]
 fn a_reader_of_nothing_is_told_so_and_makes_nothing() {
     let room = Room::new();
-    let missing = Store::open_read_only(&room.path()).unwrap_err();
+    let missing = SqliteStore::open_read_only(&room.path()).unwrap_err();
     assert_eq!(missing, StoreError::Missing(room.path()));
     assert!(!room.path().exists());
 }
@@ -167,6 +167,6 @@ fn verify_says_how_far_it_is() {
     let store = room.open();
     fill(&store, 2);
     let mut said = Vec::new();
-    store.verify(|done, all| said.push((done, all))).unwrap();
+    store.verify_since(None, &mut |done, all| said.push((done, all))).unwrap();
     assert_eq!(said, [(0, 4), (4, 4)]);
 }

@@ -2,16 +2,18 @@
 
 use std::time::Duration;
 
+use eclusa::audit::Log as _;
 use eclusa::{
     Answer, Approver, Decision, Grant, Hash, NotAsked, PermissionClass, Question, Reason, Source,
     Touch, Verdict,
     approve::{GrantScope, Preview, QuestionState, QueueError, QueuedQuestion},
     preflight::{Advice, ReverseThinkingReport},
 };
-use eclusa_store::{ApprovalQueue, Store};
+use eclusa_store::{SqliteQueue, SqliteStore};
 use serde_json::json;
 use tokio::task::JoinHandle;
 
+use crate::blocking::Blocking as _;
 use crate::room::Room;
 
 /// A question with something in every field.
@@ -57,7 +59,7 @@ pub(crate) fn question(time: Duration) -> Question {
         can_always: false,
         task: Some("reviewer".to_owned()),
         principal: "agent-7".to_owned(),
-        conversation: "talk".to_owned(),
+        session: "talk".to_owned(),
         time,
     }
 }
@@ -65,14 +67,14 @@ pub(crate) fn question(time: Duration) -> Question {
 /// A queue where somebody waits for an answer.
 struct Asked {
     room: Room,
-    queue: ApprovalQueue,
+    queue: SqliteQueue,
     waiter: JoinHandle<Result<Answer, NotAsked>>,
     queued: QueuedQuestion,
 }
 
 async fn asked() -> Asked {
     let room = Room::new();
-    let queue = ApprovalQueue::new(room.open()).poll_every(Duration::from_millis(5));
+    let queue = SqliteQueue::new(room.open()).poll_every(Duration::from_millis(5));
     let waiting = queue.clone();
     let waiter = tokio::spawn(async move { waiting.ask(&question(Duration::from_secs(60))).await });
     let queued = loop {
@@ -116,7 +118,7 @@ async fn every_answer_reaches_whoever_waits() {
 #[tokio::test]
 async fn an_answer_from_elsewhere_reaches_whoever_waits() {
     let Asked { room, waiter, queued, .. } = asked().await;
-    ApprovalQueue::new(room.open()).answer(queued.id, Answer::Once, "ann").unwrap();
+    SqliteQueue::new(room.open()).answer(queued.id, Answer::Once, "ann").unwrap();
     assert_eq!(waiter.await.unwrap(), Ok(Answer::Once));
 }
 
@@ -126,13 +128,13 @@ async fn a15_who_said_no_and_why_is_kept_and_on_record() {
     let Asked { room, queue, waiter, queued, .. } = asked().await;
     queue.answer(queued.id, Answer::No("not on a Friday".to_owned()), "ann").unwrap();
     waiter.await.unwrap().unwrap();
-    let kept = ApprovalQueue::new(room.open()).get(queued.id).unwrap();
+    let kept = SqliteQueue::new(room.open()).get(queued.id).unwrap();
     assert_eq!(kept.state, QuestionState::Rejected);
     assert_eq!(kept.decided_by.as_deref(), Some("ann"));
     assert_eq!(kept.reason.as_deref(), Some("not on a Friday"));
     assert_eq!(kept.decided_at, Some(1_000_000));
     let store = room.open();
-    let records = store.find_call("call-1").unwrap();
+    let records = store.find("call-1").unwrap();
     let body: serde_json::Value = serde_json::from_str(&records[0].body).unwrap();
     assert_eq!(body["event"], "answered");
     assert_eq!(
@@ -140,7 +142,7 @@ async fn a15_who_said_no_and_why_is_kept_and_on_record() {
         json!({ "answer": "no", "binding": "b1", "by": "ann", "proof": "word", "question": 1 })
     );
     assert_eq!(body["reason"], "not on a Friday");
-    assert_eq!(store.verify(|_, _| {}).unwrap().seq, 1);
+    assert_eq!(store.verify().unwrap().seq, 1);
 }
 
 #[tokio::test]
@@ -176,10 +178,10 @@ async fn a14_the_same_answer_again_is_fine_and_another_is_a_conflict() {
 #[tokio::test]
 async fn a14_of_many_decisions_at_once_exactly_one_wins() {
     let Asked { room, waiter, queued, .. } = asked().await;
-    let stores: Vec<Store> = (0..4).map(|_| room.open()).collect();
+    let stores: Vec<SqliteStore> = (0..4).map(|_| room.open()).collect();
     let people: Vec<_> = (0..16)
         .map(|person: usize| {
-            let queue = ApprovalQueue::new(stores[person % 4].clone());
+            let queue = SqliteQueue::new(stores[person % 4].clone());
             std::thread::spawn(move || {
                 let answer = match person % 2 {
                     0 => Answer::Once,
@@ -220,7 +222,7 @@ async fn a9_an_answer_is_taken_once() {
 async fn a4_an_answer_after_the_expiry_is_refused() {
     let room = Room::new();
     // Whoever asked looks for an answer only once an hour.
-    let queue = ApprovalQueue::new(room.open()).poll_every(Duration::from_secs(3600));
+    let queue = SqliteQueue::new(room.open()).poll_every(Duration::from_secs(3600));
     let asked = question(Duration::from_secs(60));
     let mut waiter = queue.ask(&asked);
     while queue.list().unwrap().is_empty() {
@@ -248,7 +250,7 @@ async fn a4_what_nobody_answers_is_a_no() {
 async fn a_queue_that_cannot_be_written_says_so() {
     let room = Room::new();
     drop(room.open());
-    let queue = ApprovalQueue::new(Store::open_read_only(&room.path()).unwrap());
+    let queue = SqliteQueue::new(SqliteStore::open_read_only(&room.path()).unwrap());
     let Err(NotAsked::Failed(why)) = queue.ask(&question(Duration::from_secs(1))).await else {
         panic!("it was asked");
     };

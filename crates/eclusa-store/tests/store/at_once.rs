@@ -3,14 +3,15 @@
 
 use std::time::{Duration, Instant};
 
+use eclusa::audit::Log as _;
 use eclusa::{AuditSink, audit::Appending};
-use eclusa_store::{Durability, Options, Store};
+use eclusa_store::{Durability, Options, SqliteStore};
 use futures::future::join_all;
 
 use crate::room::{Room, ended, started};
 
-fn opened(room: &Room, durability: Durability) -> Store {
-    Store::open(&room.path(), Options { durability, ..room.options() }).unwrap()
+fn opened(room: &Room, durability: Durability) -> SqliteStore {
+    SqliteStore::open(&room.path(), Options { durability, ..room.options() }).unwrap()
 }
 
 #[tokio::test]
@@ -32,7 +33,7 @@ async fn a_record_that_needs_no_sync_is_written_at_once() {
         "nobody waits for a disk on a caller's thread"
     );
     assert_eq!(waiting.await.unwrap().seq, 201);
-    assert_eq!(store.verify(|_, _| {}).unwrap().seq, 201);
+    assert_eq!(store.verify().unwrap().seq, 201);
 }
 
 #[tokio::test]
@@ -40,7 +41,7 @@ async fn the_one_client_of_a_process_waits_for_the_disk_by_itself() {
     let room = Room::new();
     let durability = Durability::PowerLoss;
     let options = Options { durability, one_client: true, ..room.options() };
-    let store = Store::open(&room.path(), options).unwrap();
+    let store = SqliteStore::open(&room.path(), options).unwrap();
     let first = store.append(started("first"));
     assert!(matches!(first, Appending::Done(Ok(_))), "{first:?}");
     assert_eq!(first.await.unwrap().seq, 1);
@@ -52,7 +53,7 @@ async fn the_one_client_of_a_process_waits_for_the_disk_by_itself() {
     let receipts = join_all(drafts).await;
     assert!(receipts.into_iter().map(|it| it.unwrap().seq).eq(50..100));
     drop(store);
-    assert_eq!(room.open().verify(|_, _| {}).unwrap().seq, 99);
+    assert_eq!(room.open().verify().unwrap().seq, 99);
 }
 
 /// More than the writer lets gather in the write-ahead log.
@@ -62,8 +63,8 @@ async fn the_log_is_moved_to_its_place_while_records_are_written() {
     let wal = room.path().with_extension("db-wal");
     for durability in [Durability::Crash, Durability::PowerLoss] {
         let options = Options { durability, one_client: true, ..room.options() };
-        let store = Store::open(&room.path(), options).unwrap();
-        let before = store.verify(|_, _| {}).unwrap().seq;
+        let store = SqliteStore::open(&room.path(), options).unwrap();
+        let before = store.verify().unwrap().seq;
         let body = "x".repeat(60 << 10);
         for turn in 1..=100 {
             assert_eq!(store.append(started(&body)).await.unwrap().seq, before + turn);
@@ -81,7 +82,7 @@ async fn the_log_is_moved_to_its_place_while_records_are_written() {
         drop(store);
         assert!(!wal.exists(), "the last connection moves what is left");
     }
-    assert_eq!(room.open().verify(|_, _| {}).unwrap().seq, 200);
+    assert_eq!(room.open().verify().unwrap().seq, 200);
 }
 
 #[tokio::test]
@@ -99,7 +100,7 @@ async fn whoever_finds_the_store_locked_waits_elsewhere() {
     // In the order in which they came, and what comes after does not overtake them.
     assert_eq!((first.await.unwrap().seq, second.await.unwrap().seq), (1, 2));
     assert_eq!(store.append(started("third")).await.unwrap().seq, 3);
-    assert_eq!(store.verify(|_, _| {}).unwrap().seq, 3);
+    assert_eq!(store.verify().unwrap().seq, 3);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -119,7 +120,7 @@ async fn callers_who_write_themselves_and_callers_who_wait_share_one_chain() {
     for call in join_all(calls).await {
         call.unwrap();
     }
-    assert_eq!(stores[0].verify(|_, _| {}).unwrap().seq, 32 * 20 * 2);
+    assert_eq!(stores[0].verify().unwrap().seq, 32 * 20 * 2);
 }
 
 #[tokio::test]
@@ -130,7 +131,7 @@ async fn a_process_for_one_call_leaves_a_short_log_and_moves_a_long_one() {
     let mut call = async |bytes: usize| {
         let options =
             Options { one_call: true, durability: Durability::PowerLoss, ..room.options() };
-        let store = Store::open(&room.path(), options).unwrap();
+        let store = SqliteStore::open(&room.path(), options).unwrap();
         let written = store.append(started(&"x".repeat(bytes))).await.unwrap();
         last += 1;
         assert_eq!(written.seq, last);
@@ -140,10 +141,10 @@ async fn a_process_for_one_call_leaves_a_short_log_and_moves_a_long_one() {
     call(10).await;
     assert!(wal.exists(), "it was moved");
     // Whoever reads finds what is in it.
-    assert_eq!(Store::open_read_only(&room.path()).unwrap().verify(|_, _| {}).unwrap().seq, 2);
+    assert_eq!(SqliteStore::open_read_only(&room.path()).unwrap().verify().unwrap().seq, 2);
     call(300 << 10).await;
     assert!(wal.metadata().unwrap().len() > 256 << 10);
     call(10).await;
     assert!(!wal.exists(), "it was left");
-    assert_eq!(room.open().verify(|_, _| {}).unwrap().seq, 4);
+    assert_eq!(room.open().verify().unwrap().seq, 4);
 }

@@ -7,11 +7,13 @@ use std::{
     time::Duration,
 };
 
+use eclusa::audit::Log as _;
 use eclusa::{Answer, Approver, AuditSink, NotAsked, Question};
-use eclusa_store::{ApprovalQueue, Durability, Options, Store};
+use eclusa_store::{Durability, Options, SqliteQueue, SqliteStore};
 
 use tokio::runtime::Runtime;
 
+use crate::blocking::Blocking as _;
 use crate::{
     approval_queue::question,
     power_questions::questions_for_ever,
@@ -107,11 +109,11 @@ fn the_child() {
     let options = Options { durability, busy: Duration::from_secs(60), ..Options::default() };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build().unwrap();
     match task.as_str() {
-        "open" => match Store::open(path, options) {
+        "open" => match SqliteStore::open(path, options) {
             Ok(_) => say("opened"),
             Err(err) => say(&err.to_string()),
         },
-        "read" => match Store::open_read_only(path).map(|it| it.verify(|_, _| {})) {
+        "read" => match SqliteStore::open_read_only(path).map(|it| it.verify()) {
             Ok(verified) => say(&format!("verified {}", verified.unwrap().seq)),
             Err(err) => say(&err.to_string()),
         },
@@ -123,7 +125,7 @@ fn the_child() {
         "questions-for-ever" => questions_for_ever(&runtime, path, options),
         "ask-answer-take" => ask_answer_take(&runtime, path, options),
         "ask" => {
-            let queue = ApprovalQueue::new(Store::open(path, options).unwrap());
+            let queue = SqliteQueue::new(SqliteStore::open(path, options).unwrap());
             runtime.block_on(queue.ask(&question(Duration::from_secs(3600)))).unwrap();
         }
         _ => panic!("`{task}` is nothing that a child can do"),
@@ -132,7 +134,7 @@ fn the_child() {
 
 /// Four callers at once; what is durable is said.
 async fn append(path: &Path, options: Options, calls: u64) {
-    let store = Store::open(path, options).unwrap();
+    let store = SqliteStore::open(path, options).unwrap();
     let callers = (0..4).map(|_| {
         let store = store.clone();
         tokio::spawn(async move {
@@ -153,7 +155,7 @@ async fn append(path: &Path, options: Options, calls: u64) {
 
 /// The same, and now and then the write-ahead log is moved to its place, or the store reopened.
 async fn append_and_move(path: &Path, options: Options) {
-    let mut store = Store::open(path, options.clone()).unwrap();
+    let mut store = SqliteStore::open(path, options.clone()).unwrap();
     for round in 1u64.. {
         let drafts = (0..round % 4 + 1).map(|number| store.append(started(&format!("c{number}"))));
         for receipt in futures::future::join_all(drafts).await {
@@ -166,14 +168,14 @@ async fn append_and_move(path: &Path, options: Options) {
         }
         if round % 23 == 0 {
             store.close().unwrap();
-            store = Store::open(path, options.clone()).unwrap();
+            store = SqliteStore::open(path, options.clone()).unwrap();
         }
     }
 }
 
 /// One record for each byte that comes in.
 fn append_when_told(path: &Path, options: Options) {
-    let store = Store::open(path, options).unwrap();
+    let store = SqliteStore::open(path, options).unwrap();
     say("ready");
     while std::io::stdin().read(&mut [0]).unwrap() > 0 {
         match crate::room::append(&store, started("c")) {
@@ -187,7 +189,7 @@ fn append_when_told(path: &Path, options: Options) {
 
 /// One answer to the one question for each byte that comes in.
 fn answer_when_told(runtime: &Runtime, path: &Path, options: Options) {
-    let queue = ApprovalQueue::new(Store::open(path, options).unwrap());
+    let queue = SqliteQueue::new(SqliteStore::open(path, options).unwrap());
     let asked = question(Duration::from_secs(3600));
     runtime.block_on(queue.submit(&asked, false)).unwrap_err();
     say("ready");
@@ -202,7 +204,7 @@ fn answer_when_told(runtime: &Runtime, path: &Path, options: Options) {
 /// Says how often the writing thread waits for the disk from a question to the end of its answer: of
 /// one who waits for it, and of one who comes back for it.
 fn ask_answer_take(runtime: &Runtime, path: &Path, options: Options) {
-    let queue = &ApprovalQueue::new(Store::open(path, options).unwrap());
+    let queue = &SqliteQueue::new(SqliteStore::open(path, options).unwrap());
     let asked = |number: u32| {
         let binding = format!("b{number}");
         Question { binding, ..question(Duration::from_secs(3600)) }

@@ -8,15 +8,17 @@ use std::{
     time::Duration,
 };
 
+use eclusa::audit::Log as _;
 use eclusa::{
-    Answer, CallView, Decision, Facts, Gate, GateSetup, Job, OnNoApprover, Output, Policy, Reason,
+    Answer, CallView, Decision, Facts, Gate, Job, Limits, OnNoApprover, Output, Policy, Reason,
     Registry, Reply, Scene, Source, Tool, ToolCall, ToolError, Touch, Verdict,
     approve::QuestionState,
 };
-use eclusa_store::{ApprovalQueue, Store};
+use eclusa_store::{SqliteQueue, SqliteStore};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
+use crate::blocking::Blocking as _;
 use crate::room::Room;
 
 /// Says what it was given, and counts how often it ran.
@@ -67,13 +69,16 @@ impl World {
         let store = room.open();
         let registry = Registry::new();
         registry.add(Echo(ran.clone())).unwrap();
-        let mut setup = GateSetup::new(Arc::new(registry), All(decision), Arc::new(store.clone()));
-        setup.on_no_approver = OnNoApprover::Queue;
-        setup.spool = Some(Arc::new(store.clone()));
-        let queue = ApprovalQueue::new(store).poll_every(Duration::from_millis(5));
-        setup.approval_queue = Some(Arc::new(queue));
-        setup.limits.output = 100;
-        World { room, gate: Gate::new(setup), ran }
+        let mut setup = Gate::builder()
+            .registry(registry)
+            .policy(All(decision))
+            .log(Arc::new(store.clone()))
+            .on_no_approver(OnNoApprover::Queue)
+            .spool(Arc::new(store.clone()));
+        let queue = SqliteQueue::new(store).poll_every(Duration::from_millis(5));
+        setup = setup.approval_queue(Arc::new(queue));
+        setup = setup.limits(Limits { output: 100, ..Limits::default() });
+        World { room, gate: setup.build().unwrap(), ran }
     }
 
     async fn pass(&self, text: &str) -> Reply {
@@ -82,7 +87,7 @@ impl World {
 
     /// Somebody elsewhere answers the question that waits.
     async fn pass_answered(&self, text: &str, answer: Answer) -> Reply {
-        let queue = ApprovalQueue::new(self.room.open());
+        let queue = SqliteQueue::new(self.room.open());
         let answering = async {
             while queue.list().unwrap().is_empty() {
                 tokio::time::sleep(Duration::from_millis(1)).await;
@@ -97,8 +102,8 @@ impl World {
     }
 }
 
-fn events(store: &Store) -> Vec<String> {
-    store.verify(|_, _| {}).unwrap();
+fn events(store: &SqliteStore) -> Vec<String> {
+    store.verify().unwrap();
     let event = |record: &eclusa::Record| -> String {
         let body: Value = serde_json::from_str(&record.body).unwrap();
         body["event"].as_str().unwrap().to_owned()
@@ -114,7 +119,7 @@ async fn a_call_is_on_record_from_start_to_end() {
     let store = world.room.open();
     assert_eq!(events(&store), ["started", "ended"]);
     assert_eq!(store.ends_of(1).unwrap().len(), 1);
-    assert_eq!(store.find_call("call-1").unwrap().len(), 2);
+    assert_eq!(store.find("call-1").unwrap().len(), 2);
 }
 
 /// A2: approved in the approval queue, it runs once.
@@ -143,20 +148,19 @@ async fn a3_a_call_refused_at_the_desk_never_runs() {
 async fn a4_a_call_that_nobody_answers_never_runs() {
     let mut world = World::new(Decision::Ask);
     let store = world.room.open();
-    let mut setup = GateSetup::new(
-        world.gate.setup().registry.clone(),
-        All(Decision::Ask),
-        Arc::new(store.clone()),
-    );
-    setup.on_no_approver = OnNoApprover::Queue;
-    setup.approval_queue = Some(Arc::new(ApprovalQueue::new(store.clone())));
-    setup.limits.approval = Duration::from_millis(50);
-    world.gate = Gate::new(setup);
+    let setup = Gate::builder()
+        .registry(world.gate.registry().clone())
+        .policy(All(Decision::Ask))
+        .log(Arc::new(store.clone()))
+        .on_no_approver(OnNoApprover::Queue)
+        .approval_queue(Arc::new(SqliteQueue::new(store.clone())))
+        .limits(Limits { approval: Duration::from_millis(50), ..Limits::default() });
+    world.gate = setup.build().unwrap();
     let reply = world.pass("hello").await;
     assert!(reply.refused());
     assert_eq!(world.ran.load(Ordering::SeqCst), 0);
     store.close().unwrap();
-    let state = ApprovalQueue::new(world.room.open()).get(1).unwrap().state;
+    let state = SqliteQueue::new(world.room.open()).get(1).unwrap().state;
     assert_eq!(state, QuestionState::Withdrawn, "by its clock, which stands still, it had time");
 }
 

@@ -4,6 +4,7 @@
 mod append;
 mod approval_queue;
 mod at_once;
+mod blocking;
 mod child;
 mod gate;
 mod outbox;

@@ -1,16 +1,21 @@
 //! Notifications that wait to be sent: nobody sends one twice, failed ones come back, and none outlives
 //! its question.
 
+use eclusa::audit::Log as _;
+use eclusa::store::ApprovalQueue as _;
 use std::{sync::Arc, time::Duration};
 
 use eclusa::{
     Answer, Approver, Question, Reason, ReasonId, Verdict,
     approve::{
-        Escalation, NotificationEvent, NotificationTarget, Outbox, Proof, Questions, Requirement,
+        Escalation, GivenAnswer, NotificationEvent, NotificationTarget, Outbox, Proof, Questions,
+        Requirement,
     },
 };
-use eclusa_store::ApprovalQueue;
+use eclusa_store::SqliteQueue;
+use futures::executor::block_on;
 
+use crate::blocking::Blocking as _;
 use crate::{approval_queue::question, room::Room};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -20,14 +25,14 @@ fn asks() -> Question {
 }
 
 /// A queue that tells two, the second ten seconds later.
-fn telling(room: &Room) -> ApprovalQueue {
+fn telling(room: &Room) -> SqliteQueue {
     let target = |name: &str, after| NotificationTarget { name: name.to_owned(), after };
     let targets = vec![target("phone", Duration::ZERO), target("team", 10 * SECOND)];
-    ApprovalQueue::new(room.open()).notifying(targets)
+    SqliteQueue::new(room.open()).notifying(targets)
 }
 
 /// Whom the claimed ones are for.
-async fn claimed(queue: &ApprovalQueue) -> Vec<(u64, String)> {
+async fn claimed(queue: &SqliteQueue) -> Vec<(u64, String)> {
     let claimed = Outbox::claim(queue).await.unwrap();
     claimed.into_iter().map(|it| (it.id, it.target)).collect()
 }
@@ -77,7 +82,7 @@ async fn nobody_is_told_of_what_was_answered_and_nobody_twice_of_what_is_asked_a
     assert_eq!(due.len(), 1, "asked again it is the same question");
     assert_eq!((due[0].event, due[0].question.id), (NotificationEvent::Asked, 1));
     queue.note_attempt(due[0].id, Ok(())).await.unwrap();
-    queue.answer(1, Answer::No(String::new()), "ann").unwrap();
+    queue.answer_all(GivenAnswer::new(vec![1], Answer::No(String::new()), "ann")).unwrap();
     room.clock.forward(10 * SECOND);
     assert_eq!(claimed(&queue).await, [], "it was answered before the second was told");
     assert_eq!(queue.next_due().await.unwrap(), None, "and it is forgotten");
@@ -114,11 +119,11 @@ async fn others_are_told_when_they_may_answer_too() {
 #[test]
 fn an_allowance_is_exact_however_many_use_it_at_once() {
     let room = Room::new();
-    let queue = ApprovalQueue::new(room.open());
-    let id = queue.propose("[[rules]]", 10, 2_000_000, "ann").unwrap();
+    let queue = SqliteQueue::new(room.open());
+    let id = block_on(queue.propose("[[rules]]", 10, 2_000_000, "ann")).unwrap();
     let taken: usize = std::thread::scope(|scope| {
         let takers = (0..6).map(|_| {
-            let queue = ApprovalQueue::new(room.open());
+            let queue = SqliteQueue::new(room.open());
             scope.spawn(move || {
                 let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
                 let take = || runtime.block_on(queue.take_allowance(id)).unwrap();
@@ -129,15 +134,15 @@ fn an_allowance_is_exact_however_many_use_it_at_once() {
         takers.into_iter().map(|it| it.join().unwrap()).sum()
     });
     assert_eq!(taken, 10);
-    assert_eq!(queue.allowances().unwrap()[0].used, 10);
-    let next = queue.propose("[[rules]]", 10, 2_000_000, "ann").unwrap();
+    assert_eq!(block_on(queue.allowances()).unwrap()[0].used, 10);
+    let next = block_on(queue.propose("[[rules]]", 10, 2_000_000, "ann")).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let take = || runtime.block_on(queue.take_allowance(next)).unwrap();
     assert!(take());
     room.clock.forward(1_000 * SECOND);
     assert!(!take(), "its time is over");
-    assert!(queue.revoke_allowance(next, "bob").unwrap());
-    assert!(!queue.revoke_allowance(next, "bob").unwrap());
-    assert_eq!(queue.live_allowances().unwrap(), []);
-    room.open().verify(|_, _| {}).unwrap();
+    assert!(block_on(queue.revoke_allowance(next, "bob")).unwrap());
+    assert!(!block_on(queue.revoke_allowance(next, "bob")).unwrap());
+    assert_eq!(block_on(queue.live_allowances()).unwrap(), []);
+    room.open().verify().unwrap();
 }

@@ -19,7 +19,7 @@ use crate::{
     processes::missing,
     room::Room,
 };
-use eclusa_store::{Options, Store};
+use eclusa_store::{Options, SqliteStore};
 
 /// The library between, compiled once.
 fn shim() -> &'static Path {
@@ -116,7 +116,7 @@ fn missing_after_a_power_loss(durability: &str) -> usize {
         said.retain(|said| said.split_once(' ').is_some_and(|(_, hash)| hash.len() == 64));
         assert!(loss.survivors.path().join(FILES[1]).exists() || durability == "crash");
         each_loss(&loss, |left| {
-            let store = Store::open(left, Options::default()).unwrap();
+            let store = SqliteStore::open(left, Options::default()).unwrap();
             worst.set(worst.get().max(missing(&store, &said)));
         });
     }

@@ -3,14 +3,16 @@
 
 use std::{path::Path, sync::Arc};
 
+use eclusa::audit::Log as _;
 use eclusa::{
     Answer, Approver, NotAsked, Question,
     approve::{QuestionState, QueueError, QueuedQuestion},
 };
-use eclusa_store::{ApprovalQueue, Options, Store};
+use eclusa_store::{Options, SqliteQueue, SqliteStore};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
+use crate::blocking::Blocking as _;
 use crate::{
     approval_queue::question,
     child::{Running, say},
@@ -18,11 +20,11 @@ use crate::{
     room::{HandClock, stranger},
 };
 
-/// The question of a round: another call of another conversation each time.
+/// The question of a round: another call of another session each time.
 fn asked(round: u64) -> Question {
     let time = std::time::Duration::from_secs(3600);
-    let (binding, conversation) = (format!("b{round}"), format!("talk {round}"));
-    Question { binding, conversation, ..question(time) }
+    let (binding, session) = (format!("b{round}"), format!("talk {round}"));
+    Question { binding, session, ..question(time) }
 }
 
 /// By a clock that stands still nothing expires on a slow machine.
@@ -34,9 +36,9 @@ fn timeless(options: Options) -> Options {
 /// earlier steps. Now and then the log is moved to its place, or the store opened anew.
 pub(crate) fn questions_for_ever(runtime: &Runtime, path: &Path, options: Options) {
     let options = timeless(options);
-    let mut store = Store::open(path, options.clone()).unwrap();
+    let mut store = SqliteStore::open(path, options.clone()).unwrap();
     for round in 1u64.. {
-        let (queue, question) = (ApprovalQueue::new(store.clone()), asked(round));
+        let (queue, question) = (SqliteQueue::new(store.clone()), asked(round));
         let parked = runtime.block_on(queue.submit(&question, false));
         assert_eq!(parked.unwrap_err(), NotAsked::Parked(round));
         say(&format!("pending {round}"));
@@ -55,7 +57,7 @@ pub(crate) fn questions_for_ever(runtime: &Runtime, path: &Path, options: Option
         if round % 17 == 0 {
             drop(queue);
             store.close().unwrap();
-            store = Store::open(path, options.clone()).unwrap();
+            store = SqliteStore::open(path, options.clone()).unwrap();
         }
     }
 }
@@ -89,9 +91,9 @@ fn whole(queued: &QueuedQuestion, records: &[Value]) -> usize {
 
 /// Looks at every question that is left, and asks it again, twice.
 #[expect(clippy::panic, reason = "it is how a test says what it found")]
-fn look(runtime: &Runtime, store: &Store, told: &[(u64, usize)]) {
-    store.verify(|_, _| {}).unwrap();
-    let queue = ApprovalQueue::new(store.clone());
+fn look(runtime: &Runtime, store: &SqliteStore, told: &[(u64, usize)]) {
+    store.verify().unwrap();
+    let queue = SqliteQueue::new(store.clone());
     let records = store.records(0, 100_000).unwrap();
     let records: Vec<Value> =
         records.iter().map(|it| serde_json::from_str(&it.body).unwrap()).collect();
@@ -137,7 +139,7 @@ fn questions_are_whole_after_a_power_loss_and_no_yes_opens_two_calls() {
         let told: Vec<(u64, usize)> = said.iter().filter_map(|it| step(it)).collect();
         assert!(told.len() >= kill_after, "{said:?}");
         each_loss(&loss, |left| {
-            let store = Store::open(left, timeless(Options::default())).unwrap();
+            let store = SqliteStore::open(left, timeless(Options::default())).unwrap();
             look(&runtime, &store, &told);
         });
     }

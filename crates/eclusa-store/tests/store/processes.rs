@@ -1,8 +1,10 @@
 //! Several processes at once, and processes that end without a warning.
 
 use eclusa::Hash;
-use eclusa_store::{ApprovalQueue, Store};
+use eclusa::audit::Log as _;
+use eclusa_store::{SqliteQueue, SqliteStore};
 
+use crate::blocking::Blocking as _;
 use crate::{
     child::{Running, command},
     room::{Room, fill},
@@ -15,8 +17,8 @@ pub(crate) fn receipt(said: &str) -> (u64, Hash) {
 }
 
 /// How many of these are not in the log. The log itself must be whole.
-pub(crate) fn missing(store: &Store, acknowledged: &[String]) -> usize {
-    store.verify(|_, _| {}).unwrap();
+pub(crate) fn missing(store: &SqliteStore, acknowledged: &[String]) -> usize {
+    store.verify().unwrap();
     let is_there = |said: &String| {
         let (seq, hash) = receipt(said);
         store.records(seq, 1).unwrap().first().map(|it| (it.seq, it.hash)) == Some((seq, hash))
@@ -37,7 +39,7 @@ fn several_processes_append_to_one_chain() {
         said.extend(child.finish());
     }
     assert_eq!(said.len(), 3 * 4 * 50 * 2);
-    assert_eq!(store.verify(|_, _| {}).unwrap().seq, (3 * 4 * 50 + 50) * 2);
+    assert_eq!(store.verify().unwrap().seq, (3 * 4 * 50 + 50) * 2);
     assert_eq!(missing(&store, &said), 0);
 }
 
@@ -50,13 +52,13 @@ fn opening_a_store_twice_loses_no_records() {
     let first = room.open();
     fill(&first, 1);
     let second = room.open();
-    let reader = Store::open_read_only(&room.path()).unwrap();
+    let reader = SqliteStore::open_read_only(&room.path()).unwrap();
     let mut said = Running::start(command("append-some", &room.path())).finish();
     fill(&first, 1);
     said.extend(Running::start(command("append-some", &room.path())).finish());
     drop((first, second, reader));
     let store = room.open();
-    assert_eq!(store.verify(|_, _| {}).unwrap().seq, 2 + 400 + 2 + 400);
+    assert_eq!(store.verify().unwrap().seq, 2 + 400 + 2 + 400);
     assert_eq!(missing(&store, &said), 0);
 }
 
@@ -90,7 +92,7 @@ fn what_was_acknowledged_survives_a_kill_at_crash() {
 fn a17_a_parked_question_survives_the_process_that_asked() {
     let room = Room::new();
     let mut child = Running::start(command("ask", &room.path()));
-    let queue = ApprovalQueue::new(room.open());
+    let queue = SqliteQueue::new(room.open());
     let before = loop {
         match queue.list().unwrap().pop() {
             Some(queued) => break queued,
@@ -101,7 +103,7 @@ fn a17_a_parked_question_survives_the_process_that_asked() {
     assert!(!before.asker_away);
     child.kill();
     drop(queue);
-    let queue = ApprovalQueue::new(room.open());
+    let queue = SqliteQueue::new(room.open());
     let after = eclusa::approve::QueuedQuestion { asker_away: true, ..before };
     assert_eq!(format!("{:?}", queue.list().unwrap()), format!("{:?}", [after]));
 }
@@ -114,7 +116,9 @@ fn many_make_one_store_at_once() {
         std::thread::scope(|scope| {
             for _ in 0..6 {
                 let path = room.path();
-                scope.spawn(move || Store::open(&path, eclusa_store::Options::default()).unwrap());
+                scope.spawn(move || {
+                    SqliteStore::open(&path, eclusa_store::Options::default()).unwrap()
+                });
             }
         });
     }

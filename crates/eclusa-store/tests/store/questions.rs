@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use eclusa::audit::Log as _;
 use eclusa::{
     Answer, Approver, NotAsked, Question,
-    approve::{GivenAnswer, GivenVote, QuestionPage, QuestionState, Questions, QueueError, Said},
+    approve::{self, AnswerGiven, GivenAnswer, GivenVote, QuestionPage, QuestionState, QueueError},
 };
-use eclusa_store::ApprovalQueue;
+use eclusa_store::SqliteQueue;
 use proptest::prelude::*;
 
+use crate::blocking::Blocking as _;
 use crate::{approval_queue::question, room::Room};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -18,25 +20,28 @@ pub(crate) fn asks() -> Question {
 }
 
 /// Asks without waiting.
-pub(crate) async fn park(queue: &ApprovalQueue, question: &Question) -> Result<Said, NotAsked> {
+pub(crate) async fn park(
+    queue: &SqliteQueue,
+    question: &Question,
+) -> Result<AnswerGiven, NotAsked> {
     queue.submit(question, false).await
 }
 
-pub(crate) fn said(answer: Answer, id: u64) -> Result<Said, NotAsked> {
+pub(crate) fn said(answer: Answer, id: u64) -> Result<AnswerGiven, NotAsked> {
     let vote = GivenVote { by: "ann".to_owned(), signed: None, waited: Duration::ZERO };
     let votes = answer.is_yes().then_some(vote).into_iter().collect();
-    Ok(Said { answer, by: "ann".to_owned(), question: Some(id), votes })
+    Ok(AnswerGiven { answer, by: "ann".to_owned(), question: Some(id), votes })
 }
 
 #[tokio::test]
 async fn whoever_asks_again_gets_the_answer_that_came_meanwhile_once() {
     let room = Room::new();
-    let queue = ApprovalQueue::new(room.open());
+    let queue = SqliteQueue::new(room.open());
     assert_eq!(park(&queue, &asks()).await, Err(NotAsked::Parked(1)));
-    // Another call of another conversation that asks the same is the same question.
+    // Another call of another session that asks the same is the same question.
     let again = Question {
         call: "call-2".to_owned(),
-        conversation: "later".to_owned(),
+        session: "later".to_owned(),
         reason: Some("because".to_owned()),
         ..asks()
     };
@@ -44,7 +49,7 @@ async fn whoever_asks_again_gets_the_answer_that_came_meanwhile_once() {
     assert!(queue.get(1).unwrap().asker_away);
     queue.answer(1, Answer::Once, "ann").unwrap();
     // Another store on the same file: the process was started anew.
-    let queue = ApprovalQueue::new(room.open());
+    let queue = SqliteQueue::new(room.open());
     assert_eq!(park(&queue, &again).await, said(Answer::Once, 1));
     assert_eq!(queue.get(1).unwrap().state, QuestionState::Taken);
     assert_eq!(park(&queue, &again).await, Err(NotAsked::Parked(2)), "a yes opens one call");
@@ -54,7 +59,7 @@ async fn whoever_asks_again_gets_the_answer_that_came_meanwhile_once() {
 #[tokio::test]
 async fn a7_another_principal_or_another_question_does_not_get_the_answer() {
     let room = Room::new();
-    let queue = ApprovalQueue::new(room.open());
+    let queue = SqliteQueue::new(room.open());
     park(&queue, &asks()).await.unwrap_err();
     queue.answer(1, Answer::Once, "ann").unwrap();
     let other = Question { principal: "agent-8".to_owned(), ..asks() };
@@ -69,7 +74,7 @@ async fn a7_another_principal_or_another_question_does_not_get_the_answer() {
 #[tokio::test]
 async fn a_yes_is_kept_for_five_minutes_and_then_no_longer() {
     let room = Room::new();
-    let queue = ApprovalQueue::new(room.open());
+    let queue = SqliteQueue::new(room.open());
     park(&queue, &asks()).await.unwrap_err();
     queue.answer(1, Answer::Once, "ann").unwrap();
     room.clock.forward(5 * MINUTE);
@@ -84,7 +89,7 @@ async fn a_yes_is_kept_for_five_minutes_and_then_no_longer() {
 #[tokio::test]
 async fn a_yes_can_be_taken_back_until_it_is_used() {
     let room = Room::new();
-    let queue = ApprovalQueue::new(room.open());
+    let queue = SqliteQueue::new(room.open());
     park(&queue, &asks()).await.unwrap_err();
     queue.answer(1, Answer::Once, "ann").unwrap();
     queue.revoke(1, "bob").unwrap();
@@ -99,13 +104,13 @@ async fn a_yes_can_be_taken_back_until_it_is_used() {
 #[tokio::test]
 async fn a_no_covers_the_same_call_of_the_conversation_for_a_while() {
     let room = Room::new();
-    let queue = ApprovalQueue::new(room.open());
+    let queue = SqliteQueue::new(room.open());
     park(&queue, &asks()).await.unwrap_err();
     let no = Answer::No("not today".to_owned());
     queue.answer(1, no.clone(), "ann").unwrap();
     assert_eq!(park(&queue, &asks()).await, said(no.clone(), 1));
     assert_eq!(park(&queue, &asks()).await, said(no, 1));
-    let elsewhere = Question { conversation: "another".to_owned(), ..asks() };
+    let elsewhere = Question { session: "another".to_owned(), ..asks() };
     assert_eq!(park(&queue, &elsewhere).await, Err(NotAsked::Parked(2)));
     room.clock.forward(10 * MINUTE);
     assert_eq!(park(&queue, &asks()).await, Err(NotAsked::Parked(3)));
@@ -114,7 +119,7 @@ async fn a_no_covers_the_same_call_of_the_conversation_for_a_while() {
 #[tokio::test]
 async fn whoever_stops_waiting_leaves_the_question_and_whoever_cancels_withdraws_it() {
     let room = Room::new();
-    let queue = ApprovalQueue::new(room.open()).poll_every(Duration::from_millis(5));
+    let queue = SqliteQueue::new(room.open()).poll_every(Duration::from_millis(5));
     let question = asks();
     let mut waiter = queue.ask(&question);
     while queue.list().unwrap().is_empty() {
@@ -143,7 +148,7 @@ async fn whoever_stops_waiting_leaves_the_question_and_whoever_cancels_withdraws
 #[tokio::test]
 async fn identical_questions_are_answered_together_or_not_at_all() {
     let room = Room::new();
-    let queue = ApprovalQueue::new(room.open());
+    let queue = SqliteQueue::new(room.open());
     park(&queue, &asks()).await.unwrap_err();
     let other = Question { binding: "b2".to_owned(), ..asks() };
     park(&queue, &other).await.unwrap_err();
@@ -159,14 +164,14 @@ async fn identical_questions_are_answered_together_or_not_at_all() {
     assert_eq!(queue.answer_all(given(&[1, 9], None)), Err(QueueError::Unknown(9)));
     assert_eq!(queue.get(1).unwrap().state, QuestionState::Pending);
     queue.answer_all(given(&[1], Some("b1"))).unwrap();
-    assert_eq!(Questions::queue(&queue).await.unwrap().len(), 32);
+    assert_eq!(approve::Questions::queue(&queue).await.unwrap().len(), 32);
 }
 
 /// Ten thousand wait, and everything still works.
 #[tokio::test]
 async fn ten_thousand_pending_are_listed_in_pages_and_hold_nothing_up() {
     let room = Room::new();
-    let queue = ApprovalQueue::new(room.open()).poll_every(Duration::from_millis(5));
+    let queue = SqliteQueue::new(room.open()).poll_every(Duration::from_millis(5));
     park(&queue, &asks()).await.unwrap_err();
     let many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9999) \
          INSERT INTO questions (principal, conversation, call, binding, shown, question, created, \
@@ -174,7 +179,7 @@ async fn ten_thousand_pending_are_listed_in_pages_and_hold_nothing_up() {
          shown, json_set(question, '$.binding', binding || i), created, expires, valid, state, \
          i + 1 FROM questions, n";
     room.stranger().execute(many, []).unwrap();
-    assert_eq!(queue.pending().await.unwrap(), 10_000);
+    assert_eq!(approve::Questions::pending(&queue).await.unwrap(), 10_000);
     let page = queue.page(QuestionPage { after: 9_990, limit: 100 }).unwrap();
     assert_eq!(
         page.iter().map(|it| it.id).collect::<Vec<_>>(),
@@ -183,21 +188,21 @@ async fn ten_thousand_pending_are_listed_in_pages_and_hold_nothing_up() {
     assert_eq!(queue.list().unwrap().len(), 100);
     let one = Question { binding: "new".to_owned(), ..asks() };
     let answering = async {
-        while queue.pending().await.unwrap() < 10_001 {
+        while approve::Questions::pending(&queue).await.unwrap() < 10_001 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        ApprovalQueue::new(room.open()).answer(10_001, Answer::Once, "ann").unwrap();
+        SqliteQueue::new(room.open()).answer(10_001, Answer::Once, "ann").unwrap();
     };
     let (heard, ()) = futures::join!(queue.submit(&one, true), answering);
     assert_eq!(heard, said(Answer::Once, 10_001));
-    let (changed, _) = queue.changes(10_000).await.unwrap();
+    let (changed, _) = approve::Questions::changes(&queue, 10_000).await.unwrap();
     assert!(changed.contains(&10_001));
 }
 
 #[tokio::test]
 async fn a_conversation_that_asks_too_much_is_refused() {
     let room = Room::new();
-    let queue = ApprovalQueue::new(room.open());
+    let queue = SqliteQueue::new(room.open());
     for number in 0..50 {
         let asked = Question { binding: format!("b{number}"), ..asks() };
         assert!(matches!(park(&queue, &asked).await, Err(NotAsked::Parked(_))));
@@ -205,7 +210,7 @@ async fn a_conversation_that_asks_too_much_is_refused() {
     let more = Question { binding: "more".to_owned(), ..asks() };
     let Err(NotAsked::Failed(why)) = park(&queue, &more).await else { panic!("it was queued") };
     assert_eq!(why, "50 approvals are pending already; answer some of them first");
-    let elsewhere = Question { conversation: "another".to_owned(), ..more };
+    let elsewhere = Question { session: "another".to_owned(), ..more };
     assert!(matches!(park(&queue, &elsewhere).await, Err(NotAsked::Parked(_))));
 }
 
@@ -314,7 +319,7 @@ proptest! {
     fn the_queue_does_what_the_model_says(steps in prop::collection::vec(step(), 1..40)) {
         let room = Room::new();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let mut queue = ApprovalQueue::new(room.open());
+        let mut queue = SqliteQueue::new(room.open());
         let mut model = Model::default();
         let meant = |principal: u8, binding: u8| Question {
             call: format!("call-{principal}-{binding}"),
@@ -328,8 +333,8 @@ proptest! {
                     let heard = runtime.block_on(park(&queue, &meant(principal, binding)));
                     let expected = model.ask(principal, binding);
                     let heard = match heard {
-                        Ok(Said { answer: Answer::Once, question: Some(id), .. }) => ("yes", id),
-                        Ok(Said { answer: Answer::No(_), question: Some(id), .. }) => ("no", id),
+                        Ok(AnswerGiven { answer: Answer::Once, question: Some(id), .. }) => ("yes", id),
+                        Ok(AnswerGiven { answer: Answer::No(_), question: Some(id), .. }) => ("no", id),
                         Err(NotAsked::Parked(id)) => ("parked", id),
                         other => panic!("{other:?}"),
                     };
@@ -362,7 +367,7 @@ proptest! {
                     room.clock.forward(minutes * MINUTE);
                     model.minute += u64::from(minutes);
                 }
-                Step::Restart => queue = ApprovalQueue::new(room.open()),
+                Step::Restart => queue = SqliteQueue::new(room.open()),
             }
         }
         // By the time this is answered, what was withdrawn last is written.
@@ -372,6 +377,6 @@ proptest! {
             let state = queue.get(number).unwrap().state;
             prop_assert_eq!(state.as_str(), model.word(row), "question {}", number);
         }
-        room.open().verify(|_, _| {}).unwrap();
+        room.open().verify().unwrap();
     }
 }

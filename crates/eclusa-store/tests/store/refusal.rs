@@ -2,10 +2,12 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command, time::Duration};
 
+use eclusa::audit::Log as _;
 use eclusa::{Answer, AuditSink, approve::QuestionState, audit::Draft};
-use eclusa_store::{ApprovalQueue, Options, Store, StoreError};
+use eclusa_store::{Options, SqliteQueue, SqliteStore, StoreError};
 use tempfile::TempDir;
 
+use crate::blocking::Blocking as _;
 use crate::{
     child::{Running, command_of},
     power::watched,
@@ -13,7 +15,7 @@ use crate::{
 };
 
 fn refusal(path: &Path) -> StoreError {
-    Store::open(path, Options::default()).unwrap_err()
+    SqliteStore::open(path, Options::default()).unwrap_err()
 }
 
 fn put(path: &Path, bytes: &[u8]) {
@@ -27,7 +29,7 @@ fn a_directory_is_not_a_store() {
     let room = Room::new();
     let directory = room.directory.path();
     assert_eq!(refusal(directory), StoreError::Directory(directory.to_owned()));
-    let told = Store::open_read_only(directory).unwrap_err();
+    let told = SqliteStore::open_read_only(directory).unwrap_err();
     assert_eq!(told, StoreError::Directory(directory.to_owned()));
 }
 
@@ -39,7 +41,7 @@ fn a_file_of_something_else_is_left_alone() {
     put(&room.path(), &text);
     assert_eq!(refusal(&room.path()), StoreError::NotAStore(room.path()));
     assert_eq!(
-        Store::open_read_only(&room.path()).unwrap_err(),
+        SqliteStore::open_read_only(&room.path()).unwrap_err(),
         StoreError::NotAStore(room.path())
     );
     assert_eq!(fs::read(room.path()).unwrap(), text);
@@ -62,7 +64,7 @@ fn a_newer_format_is_refused() {
     room.stranger().execute_batch("PRAGMA user_version = 99").unwrap();
     let newer = StoreError::Newer { path: room.path(), found: 99, known: 6 };
     assert_eq!(refusal(&room.path()), newer);
-    assert_eq!(Store::open_read_only(&room.path()).unwrap_err(), newer);
+    assert_eq!(SqliteStore::open_read_only(&room.path()).unwrap_err(), newer);
     assert!(newer.to_string().contains("Use the newer program"), "{newer}");
 }
 
@@ -101,10 +103,10 @@ fn damaged_pages_are_refused() {
     bytes[4096..].fill(0x5a);
     put(&room.path(), &bytes);
     // Nobody can write to it, and nobody takes it for a whole log.
-    let told = match Store::open(&room.path(), Options::default()) {
+    let told = match SqliteStore::open(&room.path(), Options::default()) {
         Err(err) => err.to_string(),
         Ok(store) => {
-            assert!(store.verify(|_, _| {}).is_err());
+            assert!(store.verify().is_err());
             append(&store, started("x")).unwrap_err().to_string()
         }
     };
@@ -115,7 +117,7 @@ fn damaged_pages_are_refused() {
 fn a_lock_held_for_too_long_is_a_refusal_and_then_it_goes_on() {
     let room = Room::new();
     let options = Options { busy: Duration::from_millis(20), ..room.options() };
-    let store = Store::open(&room.path(), options).unwrap();
+    let store = SqliteStore::open(&room.path(), options).unwrap();
     fill(&store, 1);
     let other = room.stranger();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -124,7 +126,7 @@ fn a_lock_held_for_too_long_is_a_refusal_and_then_it_goes_on() {
     assert_eq!(store.records(0, 10).unwrap().len(), 2, "readers are not held up");
     other.execute_batch("ROLLBACK").unwrap();
     assert_eq!(append(&store, started("y")).unwrap().seq, 3);
-    assert_eq!(store.verify(|_, _| {}).unwrap().seq, 3);
+    assert_eq!(store.verify().unwrap().seq, 3);
 }
 
 /// A disk that fails in this way refuses, and afterwards everything goes on.
@@ -146,7 +148,7 @@ fn a_failing_disk(fault: &str, words: &str) {
     assert!(child.tell().starts_with("2 "), "what was refused is not in the log");
     assert!(child.tell().starts_with("3 "));
     assert_eq!(child.finish(), ["closed"]);
-    assert_eq!(room.open().verify(|_, _| {}).unwrap().seq, 3);
+    assert_eq!(room.open().verify().unwrap().seq, 3);
 }
 
 #[test]
@@ -171,13 +173,13 @@ fn a_full_disk_and_a_locked_store_refuse_an_answer_and_lose_nothing() {
     put(&switch, b"");
     let refused = child.tell();
     assert!(refused.contains("no space left"), "{refused}");
-    let looking = ApprovalQueue::new(room.open());
+    let looking = SqliteQueue::new(room.open());
     assert_eq!(looking.get(1).unwrap().state, QuestionState::Pending);
     #[expect(clippy::disallowed_methods, reason = "a file of the test's own")]
     fs::remove_file(switch).unwrap();
 
     let options = Options { busy: Duration::from_millis(20), ..room.options() };
-    let hurried = ApprovalQueue::new(Store::open(&room.path(), options).unwrap());
+    let hurried = SqliteQueue::new(SqliteStore::open(&room.path(), options).unwrap());
     let stranger = room.stranger();
     stranger.execute_batch("BEGIN IMMEDIATE").unwrap();
     let refused = hurried.answer(1, Answer::Once, "bob").unwrap_err().to_string();
@@ -187,7 +189,7 @@ fn a_full_disk_and_a_locked_store_refuse_an_answer_and_lose_nothing() {
     assert_eq!(child.tell(), "answered");
     assert_eq!(looking.get(1).unwrap().decided_by.as_deref(), Some("ann"));
     child.finish();
-    assert_eq!(room.open().verify(|_, _| {}).unwrap().seq, 1, "one answer is on record");
+    assert_eq!(room.open().verify().unwrap().seq, 1, "one answer is on record");
 }
 
 /// What somebody without special powers is told about a store that they may not write.
@@ -230,7 +232,7 @@ fn what_may_not_be_written_is_refused() {
     let refused = told_without_powers(&room, "open", &state.join("deeper/store.db"));
     assert!(refused.contains("cannot write the log"), "{refused}");
     allow(&state, 0o755);
-    assert_eq!(room.open().verify(|_, _| {}).unwrap().seq, 2);
+    assert_eq!(room.open().verify().unwrap().seq, 2);
 }
 
 #[test]
@@ -238,7 +240,7 @@ fn what_may_only_be_read_can_be_read() {
     let room = Room::new();
     // With a name that an address must escape.
     let path = room.path().with_file_name("a store? 100%#1.db");
-    let store = Store::open(&path, room.options()).unwrap();
+    let store = SqliteStore::open(&path, room.options()).unwrap();
     fill(&store, 2);
     store.close().unwrap();
     let state = path.parent().unwrap();
@@ -262,7 +264,7 @@ fn a_store_that_was_moved_away_takes_no_more_records() {
     assert_eq!(refused, StoreError::Moved(room.path()).to_string());
     rename(&elsewhere, &room.path());
     assert_eq!(append(&store, started("y")).unwrap().seq, 3);
-    assert_eq!(store.verify(|_, _| {}).unwrap().seq, 3);
+    assert_eq!(store.verify().unwrap().seq, 3);
 }
 
 #[test]
@@ -284,5 +286,5 @@ fn what_is_not_a_record_cannot_be_handed_in() {
     assert_eq!(append(&store, ended).unwrap().seq, 2);
     drop(store.append(started("y")));
     store.close().unwrap();
-    assert_eq!(room.open().verify(|_, _| {}).unwrap().seq, 3);
+    assert_eq!(room.open().verify().unwrap().seq, 3);
 }

@@ -13,7 +13,7 @@ use eclusa::{
     AuditSink,
     audit::{Appending, AuditError, Clock, Draft, Receipt},
 };
-use eclusa_store::{Durability, Options, Store};
+use eclusa_store::{Durability, Options, SqliteStore};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -41,8 +41,8 @@ impl Room {
         }
     }
 
-    pub(crate) fn open(&self) -> Store {
-        Store::open(&self.path(), self.options()).unwrap()
+    pub(crate) fn open(&self) -> SqliteStore {
+        SqliteStore::open(&self.path(), self.options()).unwrap()
     }
 
     /// A connection that is not Eclusa's, for whoever edits the file.
@@ -94,7 +94,7 @@ pub(crate) fn ended(call: &str, start: u64) -> Draft {
 }
 
 /// Appends without a runtime.
-pub(crate) fn append(store: &Store, draft: Draft) -> Result<Receipt, AuditError> {
+pub(crate) fn append(store: &SqliteStore, draft: Draft) -> Result<Receipt, AuditError> {
     match store.append(draft) {
         Appending::Done(result) => result,
         Appending::Waiting(told) => told.blocking_recv().unwrap(),
@@ -102,7 +102,7 @@ pub(crate) fn append(store: &Store, draft: Draft) -> Result<Receipt, AuditError>
 }
 
 /// So many calls, each with its start and its end.
-pub(crate) fn fill(store: &Store, calls: u64) {
+pub(crate) fn fill(store: &SqliteStore, calls: u64) {
     for number in 0..calls {
         let call = format!("c{number}");
         let start = append(store, started(&call)).unwrap().seq;

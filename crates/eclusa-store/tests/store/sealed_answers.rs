@@ -1,8 +1,9 @@
 //! Answers are sealed to the question that was asked: whoever only writes into the file gives none.
 
 use eclusa::Answer;
-use eclusa_store::ApprovalQueue;
+use eclusa_store::SqliteQueue;
 
+use crate::blocking::Blocking as _;
 use crate::{
     questions::{asks, park, said},
     room::Room,
@@ -13,14 +14,14 @@ use crate::{
 async fn h19_an_answer_that_was_written_into_the_file_is_not_taken() {
     let alter = async |sql: &str, answered: bool| {
         let room = Room::new();
-        let queue = ApprovalQueue::new(room.open());
+        let queue = SqliteQueue::new(room.open());
         park(&queue, &asks()).await.unwrap_err();
         if answered {
             queue.answer(1, Answer::Once, "ann").unwrap();
         }
         drop(queue);
         room.stranger().execute(sql, []).unwrap();
-        park(&ApprovalQueue::new(room.open()), &asks()).await
+        park(&SqliteQueue::new(room.open()), &asks()).await
     };
     let untouched = alter("UPDATE questions SET changed = changed", true).await;
     assert_eq!(untouched, said(Answer::Once, 1));

@@ -1,7 +1,7 @@
-//! Commands that run while the conversation goes on, and the tool `jobs` that looks after them.
+//! Commands that run while the session goes on, and the tool `jobs` that looks after them.
 //!
 //! What they write to the workspace goes to a layer, and is thrown away at their end. They end with
-//! their conversation, and with the program at the latest.
+//! their session, and with the program at the latest.
 
 use std::{
     collections::BTreeMap,
@@ -23,7 +23,7 @@ use crate::sandboxes::{CommandOrder, RunError, Sandboxes};
 
 /// Output that is kept of each job: its last part.
 const MAX_KEPT_OUTPUT: usize = 1 << 20;
-/// Jobs of one conversation, ended ones included.
+/// Jobs of one session, ended ones included.
 const MAX_JOBS: usize = 32;
 
 /// Every job of this program.
@@ -36,7 +36,7 @@ pub(super) struct Background {
 
 #[derive(Debug)]
 struct StartedJob {
-    conversation: String,
+    session: String,
     command: String,
     began: Instant,
     cancel: Cancel,
@@ -52,7 +52,7 @@ struct JobOutput {
     kept: Vec<u8>,
     /// All bytes.
     total: u64,
-    /// How much was read by the conversation.
+    /// How much was read by the session.
     read: u64,
     ended: Option<String>,
 }
@@ -87,8 +87,8 @@ impl Background {
     }
 
     /// Starts a command and goes on.
-    pub(super) fn start(&self, conversation: &str, order: CommandOrder) -> Result<u64, RunError> {
-        self.make_room(conversation)?;
+    pub(super) fn start(&self, session: &str, order: CommandOrder) -> Result<u64, RunError> {
+        self.make_room(session)?;
         let seen = Arc::new(Mutex::new(JobOutput::default()));
         let heard = seen.clone();
         let command = order.command.clone();
@@ -111,17 +111,16 @@ impl Background {
         let watch =
             watch.map_err(|err| RunError::Effects(format!("no thread can be started: {err}")))?;
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let conversation = conversation.to_owned();
-        let started =
-            StartedJob { conversation, command, began: Instant::now(), cancel, seen, watch };
+        let session = session.to_owned();
+        let started = StartedJob { session, command, began: Instant::now(), cancel, seen, watch };
         locked(&self.jobs).insert(id, started);
         Ok(id)
     }
 
     /// Forgets the oldest job that has ended, if there are too many.
-    fn make_room(&self, conversation: &str) -> Result<(), RunError> {
+    fn make_room(&self, session: &str) -> Result<(), RunError> {
         let mut jobs = locked(&self.jobs);
-        let ours = |job: &StartedJob| job.conversation == conversation;
+        let ours = |job: &StartedJob| job.session == session;
         if jobs.values().filter(|it| ours(it)).count() < MAX_JOBS {
             return Ok(());
         }
@@ -137,15 +136,15 @@ impl Background {
         Ok(())
     }
 
-    /// True when a job of this conversation still runs.
-    pub(super) fn is_busy(&self, conversation: &str) -> bool {
+    /// True when a job of this session still runs.
+    pub(super) fn is_busy(&self, session: &str) -> bool {
         let runs = |it: &StartedJob| locked(&it.seen).ended.is_none();
-        locked(&self.jobs).values().any(|it| it.conversation == conversation && runs(it))
+        locked(&self.jobs).values().any(|it| it.session == session && runs(it))
     }
 
-    /// Ends every job of a conversation.
-    pub(super) fn end(&self, conversation: &str) {
-        let ours = |job: &StartedJob| job.conversation == conversation;
+    /// Ends every job of a session.
+    pub(super) fn end(&self, session: &str) {
+        let ours = |job: &StartedJob| job.session == session;
         let ended: Vec<StartedJob> =
             locked(&self.jobs).extract_if(.., |_, job| ours(job)).map(|(_, job)| job).collect();
         end_all(ended);
@@ -200,9 +199,9 @@ impl Jobs {
         Jobs(background)
     }
 
-    /// Ends every job of a conversation that is over.
-    pub fn end_conversation(&self, conversation: &str) {
-        self.0.end(conversation);
+    /// Ends every job of a session that is over.
+    pub fn end_session(&self, session: &str) {
+        self.0.end(session);
     }
 }
 
@@ -232,13 +231,13 @@ impl TypedTool for Jobs {
         Vec::new()
     }
 
-    fn conversation_ended(&self, conversation: &str) {
-        self.end_conversation(conversation);
+    fn session_ended(&self, session: &str) {
+        self.end_session(session);
     }
 
     async fn run(&self, args: JobsArgs, job: &Job) -> Result<Output, ToolError> {
         let jobs = locked(&self.0.jobs);
-        let mine = |it: &&StartedJob| it.conversation == job.conversation();
+        let mine = |it: &&StartedJob| it.session == job.session();
         if args.action == Action::List {
             let all = jobs.iter().filter(|(_, it)| mine(it));
             let (lines, data): (Vec<String>, Vec<Value>) =

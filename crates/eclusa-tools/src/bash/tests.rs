@@ -8,9 +8,8 @@ use std::{
 };
 
 use eclusa::{
-    Answer, Approver, Blocked, Durability, Files, Gate, GateSetup, MemoryLog, Mode, NotAsked,
-    Question, Registry, Reply, Rules, Run, ToolCall, Workspace, policy::EffectLimits,
-    spool::MemorySpool,
+    Answer, Approver, Blocked, Durability, Files, Gate, MemoryLog, Mode, NotAsked, Question,
+    Registry, Reply, Rules, Run, ToolCall, Workspace, policy::EffectLimits, spool::MemorySpool,
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -62,14 +61,17 @@ impl World {
         let effects = EffectLimits { delete: eclusa::Decision::Allow, ..EffectLimits::default() };
         let rules = Rules::new(Vec::new(), &root).with_effects(effects);
         let log = Arc::new(MemoryLog::default());
-        let mut setup = GateSetup::new(Arc::new(registry), rules, log.clone());
-        setup.workspace = Some(workspace);
-        setup.durability = Durability::Crash;
+        let mut setup = Gate::builder()
+            .registry(registry)
+            .policy(rules)
+            .log(log.clone())
+            .workspace(workspace)
+            .durability(Durability::Crash);
         let asked = Arc::new(Mutex::new(Vec::new()));
-        setup.approvers.push(Arc::new(Person(answer, asked.clone())));
+        setup = setup.approver(Person(answer, asked.clone()));
         let spool = Arc::new(MemorySpool::default());
-        setup.spool = Some(spool.clone());
-        World { dir, gate: Gate::new(setup), sandboxes, log, asked, spool }
+        setup = setup.spool(spool.clone());
+        World { dir, gate: setup.build().unwrap(), sandboxes, log, asked, spool }
     }
 
     fn yes() -> World {
@@ -147,7 +149,7 @@ async fn what_it_changes_is_shown_and_then_real_and_can_be_undone() {
     assert_eq!(world.read("new/deep/f").as_deref(), Some("n\n"));
     assert!(world.path("link").is_symlink() && world.read("gone").is_none());
     assert_eq!(world.layers(), 0, "nothing is left in the layer");
-    let workspace = world.gate.setup().workspace.clone().unwrap();
+    let workspace = world.gate.workspace().cloned().unwrap();
     workspace.undo(900, &[reply.number().unwrap()], Durability::Crash).unwrap();
     assert_eq!(world.read("a").as_deref(), Some("one\n"));
     assert_eq!(world.read("d/b").as_deref(), Some("two\n"));
@@ -242,7 +244,7 @@ async fn where_a_conversation_works_is_remembered() {
     assert!(reply.text().ends_with("/workspace/sub\n"), "{}", reply.content());
     let reply = world.bash("pwd; cd /").await;
     assert!(reply.text().ends_with("/workspace/sub\n"), "{}", reply.content());
-    let other = world.gate.for_run(Run { conversation: "other".into(), ..Run::default() });
+    let other = world.gate.for_run(Run { session: "other".into(), ..Run::default() });
     let reply = other.pass(ToolCall::new("c1", "bash", json!({"command": "pwd"}))).await;
     assert!(reply.text().ends_with("/workspace\n"), "{}", reply.content());
     let reply = world.pass("bash", json!({"command": "pwd", "cwd": "../.."})).await;

@@ -3,8 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use eclusa::{
-    Decision, Gate, GateSetup, Job, MemoryLog, Registry, Reply, Rule, Rules, ToolCall,
-    settings::CheckSettings,
+    Decision, Gate, Job, Registry, Reply, Rule, Rules, ToolCall, settings::CheckSettings,
 };
 use futures::future::BoxFuture;
 use proptest::prelude::*;
@@ -229,7 +228,7 @@ fn pass(world: &World, says: &Says, rules: Vec<Rule>, args: Value) -> Reply {
     let registry = Arc::new(Registry::new());
     registry.add(Diagnostics::new(checks, world.files(), says.clone())).unwrap();
     let rules = Rules::new(rules, &world.workspace());
-    let gate = Gate::new(GateSetup::new(registry, rules, Arc::new(MemoryLog::default())));
+    let gate = Gate::builder().registry(registry).policy(rules).build().unwrap();
     gate.pass_blocking(ToolCall::new("1", "diagnostics", args)).unwrap()
 }
 

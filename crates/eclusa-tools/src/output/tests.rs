@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eclusa::{Gate, GateSetup, MemoryLog, Registry, Rules, Spool, spool::MemorySpool};
+use eclusa::{Gate, Limits, Registry, Rules, Spool, spool::MemorySpool};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -44,10 +44,12 @@ async fn an_output_that_was_cut_is_read_on_by_its_reference() {
     registry.add(Read::new(world.files())).unwrap();
     registry.add(PagedOutput::new(spool.clone())).unwrap();
     let rules = Rules::new(Vec::new(), &world.workspace());
-    let mut setup = GateSetup::new(registry, rules, Arc::new(MemoryLog::default()));
-    setup.spool = Some(spool);
-    setup.limits.output = 1000;
-    let gate = Gate::new(setup);
+    let setup = Gate::builder()
+        .registry(registry)
+        .policy(rules)
+        .spool(spool)
+        .limits(Limits { output: 1000, ..Limits::default() });
+    let gate = setup.build().unwrap();
     let cut = pass(&gate, "read", json!({"path": "long.txt"})).await;
     assert!(cut.truncated());
     let args = json!({"reference": cut.spool().unwrap(), "offset": 800, "limit": 100});

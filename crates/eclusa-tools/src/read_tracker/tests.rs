@@ -54,9 +54,9 @@ fn no_more_is_remembered_than_there_is_room_for_and_the_oldest_goes() {
         assert!(seen.memory().count <= REMEMBERED);
     }
     let last = 3 * REMEMBERED - 1;
-    let (conversation, path) = (format!("{}", last % 7), PathBuf::from(format!("{last}")));
-    assert!(seen.is_stale(&conversation, &path, &file("y")));
+    let (session, path) = (format!("{}", last % 7), PathBuf::from(format!("{last}")));
+    assert!(seen.is_stale(&session, &path, &file("y")));
     assert!(!seen.is_stale("0", Path::new("0"), &file("y")), "forgotten");
-    let all: usize = seen.memory().conversations.values().map(HashMap::len).sum();
+    let all: usize = seen.memory().sessions.values().map(HashMap::len).sum();
     assert_eq!(seen.memory().count, all);
 }

@@ -10,7 +10,7 @@ use eclusa_sandbox::{
 };
 
 use super::{
-    ReadBack, attempts::Attempts, caches::CacheLayers, conversation::Conversation, stage::Stage,
+    ReadBack, attempts::Attempts, caches::CacheLayers, session::SandboxSession, stage::Stage,
 };
 
 /// A command that runs.
@@ -22,7 +22,7 @@ pub struct Running {
     pub(super) network: Option<Network>,
     /// Held until it has ended.
     pub(super) caches: Option<CacheLayers>,
-    pub(super) conversation: Option<Arc<Conversation>>,
+    pub(super) session: Option<Arc<SandboxSession>>,
     /// How many paths rules hide from it.
     pub(super) ruled_out: usize,
 }
@@ -94,14 +94,14 @@ impl Running {
         if let Some(network) = self.network {
             network.serving.stop();
         }
-        drop((self.kept, self.caches, self.conversation));
+        drop((self.kept, self.caches, self.session));
         Ok(exit?)
     }
 
     /// Waits for the end, and reads back what it changed.
     pub fn wait(self) -> Result<Ran, RunError> {
         let exit = self.sandbox.wait();
-        drop((self.caches, self.conversation));
+        drop((self.caches, self.session));
         let read = match self.kept {
             Kept::Nothing => ReadBack::default(),
             Kept::Layer(_) if exit.is_err() => ReadBack::default(),

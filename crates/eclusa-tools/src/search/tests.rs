@@ -3,7 +3,7 @@
 use std::{fs, os::unix::ffi::OsStrExt, path::Path, sync::Arc};
 
 use eclusa::{
-    Blocked, Decision, Files, Gate, GateSetup, Limits, MemoryLog, Registry, Reply, Rule, Rules,
+    Blocked, Decision, Files, Gate, GateBuilder, Limits, MemoryLog, Registry, Reply, Rule, Rules,
     Run, Scene, Tool, ToolCall, Touch, policy::HiddenPaths,
 };
 use serde_json::{Value, json};
@@ -33,25 +33,28 @@ impl Place {
         let root = outer.path().join("work");
         fs::create_dir(&root).unwrap();
         let log = Arc::new(MemoryLog::default());
-        let gate = Gate::new(Place::setup(&root, rules, log.clone()));
+        let gate = Place::setup(&root, rules, log.clone()).build().unwrap();
         Place { outer, log, gate }
     }
 
     /// A gate to the same place, where somebody says yes to everything.
     fn approving(&self, rules: Vec<Rule>) -> Gate {
-        let mut setup = Place::setup(&self.root(), rules, self.log.clone());
-        setup.on_no_approver = eclusa::OnNoApprover::AllowWithWarning;
-        Gate::new(setup)
+        let setup = Place::setup(&self.root(), rules, self.log.clone())
+            .on_no_approver(eclusa::OnNoApprover::AllowWithWarning);
+        setup.build().unwrap()
     }
 
-    fn setup(root: &Path, rules: Vec<Rule>, log: Arc<MemoryLog>) -> GateSetup {
+    fn setup(root: &Path, rules: Vec<Rule>, log: Arc<MemoryLog>) -> GateBuilder {
         let files = Files::open(root, Blocked::default()).unwrap();
         let registry = Registry::new();
         registry.add(List::new(files.clone())).unwrap();
         registry.add(Glob::new(files.clone())).unwrap();
         registry.add(Grep::new(files)).unwrap();
-        let mut setup = GateSetup::new(Arc::new(registry), Rules::new(rules, root), log);
-        setup.limits = Limits { output: 10 << 20, ..Limits::default() };
+        let setup = Gate::builder()
+            .registry(registry)
+            .policy(Rules::new(rules, root))
+            .log(log)
+            .limits(Limits { output: 10 << 20, ..Limits::default() });
         setup
     }
 

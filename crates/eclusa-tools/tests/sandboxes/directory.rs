@@ -4,8 +4,8 @@
 use std::sync::{Arc, Mutex};
 
 use eclusa::{
-    Answer, Approver, Blocked, Decision, Files, Gate, GateSetup, MemoryLog, NotAsked, Question,
-    Registry, Reply, Rule, Rules, Run, ToolCall, Workspace,
+    Answer, Approver, Blocked, Decision, Files, Gate, MemoryLog, NotAsked, Question, Registry,
+    Reply, Rule, Rules, Run, ToolCall, Workspace,
 };
 use eclusa_tools::{Bash, SandboxSettings, Sandboxes};
 use futures::future::BoxFuture;
@@ -59,11 +59,11 @@ impl World {
         let touchy = Rule::new(Decision::Ask).path(["/sub/deep/**"]).unwrap().because("ask me");
         let rules = Rules::new(vec![closed, touchy], &root);
         let log = Arc::new(MemoryLog::default());
-        let mut setup = GateSetup::new(Arc::new(registry), rules, log.clone());
-        setup.workspace = Some(workspace);
+        let mut setup =
+            Gate::builder().registry(registry).policy(rules).log(log.clone()).workspace(workspace);
         let asked = Arc::<Mutex<Vec<Question>>>::default();
-        setup.approvers.push(Arc::new(Person { asked: asked.clone(), root, first }));
-        World { dir, gate: Gate::new(setup), log, asked }
+        setup = setup.approver(Person { asked: asked.clone(), root, first });
+        World { dir, gate: setup.build().unwrap(), log, asked }
     }
 
     fn pass_in(&self, gate: &Gate, args: Value) -> Reply {
@@ -114,8 +114,8 @@ fn the_directory_of_a_conversation_is_judged_and_recorded() {
     assert_eq!((reply.code(), reply.text()), ("ok", "open\n"));
     let records = world.log.records();
     assert!(records.iter().any(|it| it.body.contains(r#""cwd":"sub""#)), "{records:?}");
-    // Another conversation starts in the workspace, and `.` leads back there.
-    let other = world.gate.for_run(Run { conversation: "other".into(), ..Run::default() });
+    // Another session starts in the workspace, and `.` leads back there.
+    let other = world.gate.for_run(Run { session: "other".into(), ..Run::default() });
     let reply = world.pass_in(&other, json!({"command": "pwd"}));
     assert!(reply.text().ends_with("/workspace\n"), "{}", reply.content());
     assert_eq!(world.pass(json!({"command": "pwd", "cwd": "."})).code(), "ok");

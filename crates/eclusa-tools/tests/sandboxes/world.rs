@@ -10,9 +10,9 @@ use std::{
 };
 
 use eclusa::{
-    Answer, Approver, Blocked, CallView, Decision, Durability, Files, Gate, GateSetup, MemoryLog,
-    NotAsked, Policy, Question, Reason, Registry, Reply, Rules, Run, Source, ToolCall, Verdict,
-    Workspace, policy::EffectLimits,
+    Answer, Approver, Blocked, CallView, Decision, Durability, Files, Gate, MemoryLog, NotAsked,
+    Policy, Question, Reason, Registry, Reply, Rules, Run, Source, ToolCall, Verdict, Workspace,
+    policy::EffectLimits,
 };
 use eclusa_tools::{Bash, SandboxSettings, Sandboxes};
 use futures::future::BoxFuture;
@@ -77,13 +77,16 @@ impl World {
         let effects = EffectLimits { delete: Decision::Allow, ..EffectLimits::default() };
         let rules = Rules::new(Vec::new(), &root).with_effects(effects);
         let log = Arc::new(MemoryLog::default());
-        let mut setup = GateSetup::new(Arc::new(registry), rules, log.clone());
-        setup.workspace = Some(workspace);
-        setup.durability = Durability::Crash;
-        setup.approvers.push(Arc::new(Person(answer)));
+        let setup = Gate::builder()
+            .registry(registry)
+            .policy(rules)
+            .log(log.clone())
+            .workspace(workspace)
+            .durability(Durability::Crash)
+            .approver(Person(answer));
         World {
             dir,
-            gate: Gate::new(setup).for_run(Run::default()),
+            gate: setup.build().unwrap().for_run(Run::default()),
             log,
             undone: AtomicU64::new(1_000_000),
         }
@@ -114,7 +117,7 @@ impl World {
 
     /// Takes a call back.
     pub(crate) fn undo(&self, reply: &Reply) {
-        let workspace = self.gate.setup().workspace.clone().unwrap();
+        let workspace = self.gate.workspace().cloned().unwrap();
         let number = self.undone.fetch_add(1, Ordering::Relaxed);
         workspace.undo(number, &[reply.number().unwrap()], Durability::Crash).unwrap();
     }

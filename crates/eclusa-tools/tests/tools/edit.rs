@@ -1,4 +1,4 @@
-//! `edit` and `multi_edit`, and what a conversation has read.
+//! `edit` and `multi_edit`, and what a session has read.
 
 use eclusa::Answer;
 use proptest::prelude::*;
@@ -103,7 +103,7 @@ fn a16_what_somebody_else_changed_since_it_was_read_is_not_edited() {
             assert!(said.contains("read it again"), "{said}");
         }
         assert_eq!(world.bytes(name), before);
-        // Another conversation has never read it, and an exact match protects it.
+        // Another session has never read it, and an exact match protects it.
         let other = work.call_in("other", "edit", edit(name, "by somebody else", "by whom"));
         assert_eq!(other.code(), "ok", "{}", other.content());
         assert!(work.fails("edit", args.clone()).contains("has changed since"));

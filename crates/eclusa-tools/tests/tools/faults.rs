@@ -259,11 +259,11 @@ fn a_conflict_between_preparing_and_committing_names_the_file_and_writes_nothing
         let workspace = eclusa::Workspace::attach(&root, state).unwrap();
         let path = root.join("a.txt");
         let once = AtomicBool::new(false);
-        setup.workspace = Some(workspace.watched(move |_| {
+        setup.workspace(workspace.watched(move |_| {
             if !once.swap(true, Ordering::Relaxed) {
                 fs::write(&path, "by somebody else\n").unwrap();
             }
-        }));
+        }))
     });
     let args = json!({"path": "a.txt", "old_string": "one", "new_string": "two"});
     let reply = work.call("edit", args);

@@ -3,13 +3,10 @@
 use std::{
     path::Path,
     process::{Command, Stdio},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicUsize, Ordering},
 };
 
-use eclusa::{Answer, Approver, GateSetup, Mode, NotAsked, Question, Workspace};
+use eclusa::{Answer, Approver, GateBuilder, Mode, NotAsked, Question, Workspace};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -64,7 +61,7 @@ impl<'a> Case<'a> {
             Some(Swap::Ran) => (Mode::ConfirmSensitive, self.tmp.path().to_owned()),
             Some(Swap::Step(_)) | None => (Mode::Yolo, self.tmp.path().to_owned()),
         };
-        Work::new(&root, &state, mode, MAY_DELETE, |setup: &mut GateSetup| match swap {
+        Work::new(&root, &state, mode, MAY_DELETE, |setup: GateBuilder| match swap {
             Some(Swap::Step(step)) => {
                 let count = AtomicUsize::new(0);
                 let workspace = Workspace::attach(&root, &state).unwrap().watched(move |_| {
@@ -73,9 +70,9 @@ impl<'a> Case<'a> {
                         sh(&place, &commands);
                     }
                 });
-                setup.workspace = Some(workspace);
+                setup.workspace(workspace)
             }
-            _ => setup.approvers = vec![Arc::new(Swapper { place, commands })],
+            _ => setup.approver(Swapper { place, commands }),
         })
     }
 

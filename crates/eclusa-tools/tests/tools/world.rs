@@ -8,7 +8,7 @@ use std::{
 };
 
 use eclusa::{
-    Answer, Approver, Blocked, Durability, Files, Gate, GateSetup, MemoryLog, Mode, NotAsked,
+    Answer, Approver, Blocked, Durability, Files, Gate, GateBuilder, MemoryLog, Mode, NotAsked,
     Question, Registry, Reply, Rules, Run, ToolCall, Workspace,
 };
 use eclusa_config::{Config, Layer};
@@ -71,7 +71,7 @@ impl World {
 
     /// A gate that nobody watches, with the shipped rules and one more layer.
     pub(crate) fn work(&self, layer: &str) -> Work {
-        Work::new(&self.root(), &self.state(), Mode::Yolo, layer, |_| {})
+        Work::new(&self.root(), &self.state(), Mode::Yolo, layer, |it| it)
     }
 
     /// A gate at which a person answers.
@@ -79,7 +79,7 @@ impl World {
         let person = Arc::new(Person { answers: Mutex::new(answers), asked: Mutex::default() });
         let approver = person.clone();
         let state = self.state();
-        let furnish = move |setup: &mut GateSetup| setup.approvers = vec![approver.clone()];
+        let furnish = |setup: GateBuilder| setup.approvers(vec![approver]);
         (Work::new(&self.root(), &state, Mode::ConfirmSensitive, MAY_DELETE, furnish), person)
     }
 
@@ -122,7 +122,7 @@ impl Work {
         state: &Path,
         mode: Mode,
         layer: &str,
-        furnish: impl FnOnce(&mut GateSetup),
+        furnish: impl FnOnce(GateBuilder) -> GateBuilder,
     ) -> Work {
         let config = Config::load(&[Layer::of_person("test", layer)]).unwrap();
         let registry = Arc::new(Registry::new());
@@ -132,11 +132,13 @@ impl Work {
         registry.add(List::new(files)).unwrap();
         let rules = Rules::new(config.rules, root).with_effects(config.effects);
         let log = Arc::new(MemoryLog::default());
-        let mut setup = GateSetup::new(registry, rules, log.clone());
-        setup.workspace = Some(Workspace::open(root, state).unwrap().0);
-        setup.durability = Durability::Crash;
-        furnish(&mut setup);
-        let gate = Gate::new(setup).for_run(Run { mode, ..Run::default() });
+        let setup = Gate::builder()
+            .registry(registry)
+            .policy(rules)
+            .log(log.clone())
+            .workspace(Workspace::open(root, state).unwrap().0)
+            .durability(Durability::Crash);
+        let gate = furnish(setup).run(Run { mode, ..Run::default() }).build().unwrap();
         Work { gate, log }
     }
 
@@ -145,9 +147,9 @@ impl Work {
         self.gate.pass_blocking(ToolCall::new("c", tool, args)).unwrap()
     }
 
-    /// Passes one call of another conversation.
-    pub(crate) fn call_in(&self, conversation: &str, tool: &str, args: Value) -> Reply {
-        let run = Run { conversation: conversation.into(), mode: Mode::Yolo, ..Run::default() };
+    /// Passes one call of another session.
+    pub(crate) fn call_in(&self, session: &str, tool: &str, args: Value) -> Reply {
+        let run = Run { session: session.into(), mode: Mode::Yolo, ..Run::default() };
         self.gate.for_run(run).pass_blocking(ToolCall::new("c", tool, args)).unwrap()
     }
 

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// What a remembered answer covers: calls of one tool, as it is now, that touch what was approved
-/// ([`GrantScope`]), and for a shell only the very same text. For a conversation it covers no more than
+/// ([`GrantScope`]), and for a shell only the very same text. For a session it covers no more than
 /// for always.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Grant {
@@ -64,7 +64,7 @@ impl Grant {
         Hash::sha256(text.as_bytes())
     }
 
-    /// Whether it can be kept beyond a conversation.
+    /// Whether it can be kept beyond a session.
     pub(crate) fn can_last(&self) -> bool {
         self.scope.is_some()
     }
@@ -156,7 +156,7 @@ impl fmt::Display for Grant {
     }
 }
 
-/// Keeps what holds beyond a conversation, for example as a rule in a file.
+/// Keeps what holds beyond a session, for example as a rule in a file.
 pub trait Remember: Send + Sync {
     /// Keeps it for good.
     fn always(&self, grant: &Grant) -> Result<(), RememberError>;
@@ -238,8 +238,8 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    pub(crate) fn new(keeper: Option<Arc<dyn Remember>>) -> Memory {
-        Memory { keeper, ..Memory::default() }
+    pub(crate) fn new(keeper: Arc<dyn Remember>) -> Memory {
+        Memory { keeper: Some(keeper), ..Memory::default() }
     }
 
     /// Whether somebody said yes to this for always.

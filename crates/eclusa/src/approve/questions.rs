@@ -10,7 +10,7 @@ use crate::{Answer, GivenVote, Proof, Question, QuestionState, SignedAnswer};
 /// For how long a yes can be used.
 pub const YES_VALID: Duration = Duration::from_secs(5 * 60);
 
-/// For how long a no also covers the same call, asked again in the same conversation.
+/// For how long a no also covers the same call, asked again in the same session.
 pub const NO_COVERS: Duration = Duration::from_secs(10 * 60);
 
 /// A question in an approval queue.
@@ -71,6 +71,13 @@ pub struct GivenAnswer {
     pub binding: Option<String>,
     /// The signature, where there is one.
     pub signed: Option<SignedAnswer>,
+}
+
+impl GivenAnswer {
+    /// The word of this person, without a signature, to whatever these questions are about.
+    pub fn new(questions: Vec<u64>, answer: Answer, by: impl Into<String>) -> GivenAnswer {
+        GivenAnswer { questions, answer, by: by.into(), binding: None, signed: None }
+    }
 }
 
 /// Why an answer does not count.
@@ -166,11 +173,11 @@ pub trait Questions: Send + Sync {
     /// Takes back a yes that nobody has used yet.
     fn revoke<'a>(&'a self, id: u64, by: &'a str) -> BoxFuture<'a, Result<(), QueueError>>;
 
-    /// Refuses everything that a conversation waits for, takes back every yes that it has not used,
+    /// Refuses everything that a session waits for, takes back every yes that it has not used,
     /// and says how many that were.
-    fn end_conversation<'a>(
+    fn end_session<'a>(
         &'a self,
-        conversation: &'a str,
+        session: &'a str,
         by: &'a str,
     ) -> BoxFuture<'a, Result<u64, QueueError>>;
 

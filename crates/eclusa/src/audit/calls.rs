@@ -156,12 +156,12 @@ impl CallRecord {
         self.text("class").parse().ok()
     }
 
-    /// The conversation that it belongs to.
-    pub fn conversation(&self) -> &str {
+    /// The session that it belongs to.
+    pub fn session(&self) -> &str {
         self.text("conversation")
     }
 
-    /// The turn of the conversation, where somebody counts them.
+    /// The turn of the session, where somebody counts them.
     pub fn turn(&self) -> Option<u64> {
         self.count("turn")
     }
@@ -222,7 +222,7 @@ impl CallRecord {
         self.text("message")
     }
 
-    /// What had brought text from outside into the conversation, if the call ran; `None` where it
+    /// What had brought text from outside into the session, if the call ran; `None` where it
     /// did not.
     pub fn taint(&self) -> Option<&str> {
         let ran = ["running", "ran", "settled", "released"].contains(&self.text("stage"));

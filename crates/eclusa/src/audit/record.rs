@@ -16,6 +16,20 @@ impl AuditError {
     }
 }
 
+/// Why a chain is not known to be whole.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum VerifyError {
+    /// It is not whole.
+    #[error(transparent)]
+    Broken(#[from] Broken),
+    /// The record that it was to be checked from is not there.
+    #[error("no record has the hash {0}")]
+    NotNoted(Hash),
+    /// It could not be read.
+    #[error(transparent)]
+    Unread(#[from] AuditError),
+}
+
 /// The end of a chain: how many records there are, and the hash of the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Head {

@@ -49,7 +49,7 @@ impl SentRequest<'_> {
             at,
             bytes: self.bytes,
             call: "",
-            conversation: &run.conversation,
+            conversation: &run.session,
             event: "sent",
             host: self.host,
             model: self.model,

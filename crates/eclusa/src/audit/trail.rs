@@ -12,8 +12,8 @@ use crate::{
 /// What is known of a call so far: everything that its records will say.
 pub(crate) struct Trail {
     pub(crate) call: Arc<ToolCall>,
-    /// The conversation that it is part of.
-    pub(crate) conversation: Arc<str>,
+    /// The session that it is part of.
+    pub(crate) session: Arc<str>,
     /// The tool, once it is found.
     pub(crate) tool: Option<Arc<Registered>>,
     /// The arguments, where they are no longer those of the call.
@@ -31,7 +31,7 @@ pub(crate) struct Trail {
     pub(crate) warnings: Vec<String>,
     /// What held the program that did it, once one ran.
     pub(crate) sandbox: Option<String>,
-    /// What brought text from outside into the conversation, once something has.
+    /// What brought text from outside into the session, once something has.
     pub(crate) taint: Option<Arc<str>>,
     /// What it would change, and what became of that.
     pub(crate) changes: Option<ChangesTrail>,
@@ -47,7 +47,7 @@ pub(crate) struct ChangesTrail {
     /// How many of them are of each kind.
     pub(crate) kinds: BTreeMap<&'static str, usize>,
     pub(crate) approval: Option<Approval>,
-    /// What the conversation has used of what it may change without a question, and how much that is.
+    /// What the session has used of what it may change without a question, and how much that is.
     pub(crate) budget: BTreeMap<&'static str, [u64; 2]>,
     /// What is told in a line each: the line, and the path it is about if it is about one.
     pub(crate) folded: Vec<(String, Option<String>)>,
@@ -122,10 +122,10 @@ impl ChangesTrail {
 }
 
 impl Trail {
-    pub(crate) fn new(call: ToolCall, conversation: Arc<str>) -> Trail {
+    pub(crate) fn new(call: ToolCall, session: Arc<str>) -> Trail {
         Trail {
             call: Arc::new(call),
-            conversation,
+            session,
             tool: None,
             args: None,
             digest: None,

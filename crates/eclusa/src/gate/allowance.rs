@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::{
     CallUses, Decision, GivenVote, Proof, Reason, ReasonId, Rules, Run, Source, Verdict, Vote,
     approve::{Allowance, AllowanceError, LiveAllowance},
-    gate::GateSetup,
+    gate::Setup,
 };
 
 /// Whose allowance lets a call pass that these reasons ask about, if any does. `covers` says whether a
@@ -14,7 +14,7 @@ use crate::{
 ///
 /// What errs has not allowed anything: then a person is asked.
 pub(super) async fn take(
-    setup: &GateSetup,
+    setup: &Setup,
     run: &Run,
     verdict: &Verdict,
     uses: &mut CallUses,
@@ -80,7 +80,7 @@ fn can_lift(reason: &Reason, tainted: bool) -> bool {
 
 /// Who agreed, where that is enough for everything that the rules require of an answer.
 fn agreed(
-    setup: &GateSetup,
+    setup: &Setup,
     run: &Run,
     queue: &str,
     allowance: &Allowance,
@@ -94,7 +94,7 @@ fn agreed(
 }
 
 /// The agreement of one person. One whose signature does not hold is none at all.
-fn vote(setup: &GateSetup, queue: &str, allowance: &Allowance, given: &GivenVote) -> Option<Vote> {
+fn vote(setup: &Setup, queue: &str, allowance: &Allowance, given: &GivenVote) -> Option<Vote> {
     let people = setup.people.as_ref();
     let proof = match &given.signed {
         None => Proof::Word,

@@ -12,7 +12,7 @@ use crate::{
     Stop, Validated, Verdict,
     approve::votes::opens,
     audit::trail::Trail,
-    gate::{GateSetup, allowance, conversations, judge::judge, picked, question::question},
+    gate::{Setup, allowance, judge::judge, picked, question::question, sessions},
     stop::Decider,
 };
 
@@ -46,7 +46,7 @@ pub(crate) enum ApprovedChanges {
 ///
 /// Waiting is nobody's run time.
 pub(crate) async fn ask(
-    setup: &GateSetup,
+    setup: &Setup,
     run: &Run,
     call: &Validated,
     trail: &mut Trail,
@@ -95,7 +95,7 @@ fn runs(answer: &Answer) -> bool {
 /// An earlier answer for the tool covers them where only the defaults ask. What a rule over
 /// effects asks about was not seen when that answer was given.
 pub(crate) async fn ask_about_changes(
-    setup: &GateSetup,
+    setup: &Setup,
     run: &Run,
     call: &Validated,
     (verdict, preview): (Verdict, Preview),
@@ -153,14 +153,14 @@ fn remember_answer(inquiry: &Inquiry<'_>, answer: Answer, trail: &mut Trail) -> 
         }
         (Answer::Abort, _) => return Err(Stop::Aborted { ran: false }),
         (Answer::Session, Some(grant)) => {
-            if let Err(why) = conversations::grant(setup, run, grant) {
+            if let Err(why) = sessions::grant(setup, run, grant) {
                 trail.warnings.push(format!(
                     "approved this once, but the answer for this session could not be kept: {why}"
                 ));
             }
         }
         (Answer::Always, Some(grant)) => {
-            if let Err(why) = setup.live.memory.always(grant.clone()) {
+            if let Err(why) = setup.state.memory.always(grant.clone()) {
                 trail
                     .warnings
                     .push(format!("approved this once, but `always` could not be kept: {why}"));
@@ -176,7 +176,7 @@ fn remember_answer(inquiry: &Inquiry<'_>, answer: Answer, trail: &mut Trail) -> 
 
 /// While a person thought, the rules or the tool may have changed: then the yes is to something
 /// else.
-fn still_bound(setup: &GateSetup, run: &Run, call: &Validated) -> Result<(), Stop> {
+fn still_bound(setup: &Setup, run: &Run, call: &Validated) -> Result<(), Stop> {
     let now = setup.registry.get(call.name());
     if now.is_none_or(|tool| tool.revision() != call.revision()) {
         return Err(Stop::denied(Decider::Policy, "the tool changed while a person was asked"));
@@ -188,9 +188,9 @@ fn still_bound(setup: &GateSetup, run: &Run, call: &Validated) -> Result<(), Sto
     }
 }
 
-/// What a yes would cover beyond this call. While there is text from outside in the conversation,
+/// What a yes would cover beyond this call. While there is text from outside in the session,
 /// each call that could do harm with it is looked at on its own.
-fn grant_for(setup: &GateSetup, call: &Validated, verdict: Option<&Verdict>) -> Option<Grant> {
+fn grant_for(setup: &Setup, call: &Validated, verdict: Option<&Verdict>) -> Option<Grant> {
     let tainted = |it: &Reason| it.decision == Decision::Ask && it.origin == ReasonId::Taint;
     let workspace = setup.workspace.as_ref().map(|it| it.root());
     let required = |it: &Verdict| it.requirements().next().is_some();

@@ -1,41 +1,32 @@
-//! Puts a gate together from parts: the short way for programs that gate their own functions.
+//! Puts a gate together from its parts.
 
 use std::{path::PathBuf, sync::Arc};
 
-use super::{Gate, GateSetup, Limits};
+use arc_swap::ArcSwap;
+
+use super::{Delegate, Gate, Limits, setup::Setup};
 use crate::{
-    Approver, ArgsInLog, AuditSink, Durability, EffectLimits, MemoryLog, ModeRule, OnNoApprover,
-    Policy, PreflightStep, Redactor, Registration, Registry, RegistryError, ReviewCache, Reviewer,
-    Rule, Rules, Run, Spool, Tool, Workspace,
+    Approver, ArgsInLog, AuditSink, Checkpoint, Clock, Durability, EffectLimits, Events, ModeRule,
+    OnNoApprover, Policy, PreflightStep, Questions, Redactor, Registration, Registry,
+    RegistryError, Remember, ReverseThinker, ReviewCache, Reviewer, Rule, Rules, Run,
+    SignerDirectory, Spool, Tally, Tool, Workspace,
+    approve::{Allowances, memory::Memory},
+    session::SessionState,
 };
 
 /// Puts a gate together. Made by [`Gate::builder`].
 ///
 /// What is not given is safe: what no rule allows is asked about, and where nobody can be asked it
-/// is denied. Everything that has no method here is a field of [`GateSetup`], which
-/// [`setup`](GateBuilder::setup) gives.
+/// is denied. Parts that a program goes on using itself are shared with it in an `Arc`.
 #[must_use = "a builder does nothing until `build` is called"]
 #[derive(Default)]
 pub struct GateBuilder {
-    registry: Option<Arc<Registry>>,
+    setup: Setup,
     tools: Vec<Registration>,
     rules: Vec<Rule>,
     effects: EffectLimits,
     policy: Option<Box<dyn Policy>>,
-    approvers: Vec<Arc<dyn Approver>>,
-    reviewers: Vec<Arc<dyn Reviewer>>,
-    log: Option<Arc<dyn AuditSink>>,
-    spool: Option<Arc<dyn Spool>>,
     root: Option<PathBuf>,
-    workspace: Option<Workspace>,
-    durability: Durability,
-    redactor: Option<Redactor>,
-    review_cache: Option<ReviewCache>,
-    on_no_approver: OnNoApprover,
-    order: Option<Vec<PreflightStep>>,
-    args_in_log: ArgsInLog,
-    limits: Limits,
-    modes: Vec<ModeRule>,
     run: Run,
 }
 
@@ -89,8 +80,8 @@ impl GateBuilder {
     }
 
     /// Uses the tools of this registry, and adds the others to it.
-    pub fn registry(mut self, registry: Arc<Registry>) -> GateBuilder {
-        self.registry = Some(registry);
+    pub fn registry(mut self, registry: impl Into<Arc<Registry>>) -> GateBuilder {
+        self.setup.registry = registry.into();
         self
     }
 
@@ -112,69 +103,129 @@ impl GateBuilder {
         self
     }
 
-    /// Judges calls with this instead of rules.
+    /// Judges calls with this instead of rules. [`Gate::set_policy`] exchanges it while calls pass.
     pub fn policy(mut self, policy: impl Policy + 'static) -> GateBuilder {
         self.policy = Some(Box::new(policy));
         self
     }
 
     /// Adds somebody who can be asked. They are tried in the order in which they were added.
-    pub fn approver(mut self, approver: impl Approver + 'static) -> GateBuilder {
-        self.approvers.push(Arc::new(approver));
-        self
+    pub fn approver(self, approver: impl Approver + 'static) -> GateBuilder {
+        self.approvers(vec![Arc::new(approver)])
     }
 
-    /// Adds somebody who reads every call and output.
-    pub fn reviewer(mut self, reviewer: impl Reviewer + 'static) -> GateBuilder {
-        self.reviewers.push(Arc::new(reviewer));
-        self
-    }
-
-    /// Keeps what reviewers said of a call, for the same call again.
-    pub fn review_cache(mut self, cache: ReviewCache) -> GateBuilder {
-        self.review_cache = Some(cache);
+    /// Adds people who can be asked, in this order.
+    pub fn approvers(mut self, approvers: Vec<Arc<dyn Approver>>) -> GateBuilder {
+        self.setup.approvers.extend(approvers);
         self
     }
 
     /// What happens where nobody can be asked.
     pub fn on_no_approver(mut self, then: OnNoApprover) -> GateBuilder {
-        self.on_no_approver = then;
+        self.setup.on_no_approver = then;
         self
     }
 
-    /// The order of the steps between verdict and permit.
+    /// Where questions are parked with [`OnNoApprover::Queue`].
+    pub fn approval_queue(mut self, queue: Arc<dyn Approver>) -> GateBuilder {
+        self.setup.approval_queue = Some(queue);
+        self
+    }
+
+    /// The same queue, for whoever looks for a question in it after a restart.
+    pub fn questions(mut self, questions: Arc<dyn Questions>) -> GateBuilder {
+        self.setup.questions = Some(questions);
+        self
+    }
+
+    /// The people whose keys count here. Without it nobody's do: an answer is a word at most.
+    pub fn people(mut self, people: Arc<dyn SignerDirectory>) -> GateBuilder {
+        self.setup.people = Some(people);
+        self
+    }
+
+    /// What people agreed on beforehand.
+    pub fn allowances(mut self, allowances: Arc<dyn Allowances>) -> GateBuilder {
+        self.setup.allowances = Some(allowances);
+        self
+    }
+
+    /// Where "always" is kept.
+    pub fn remember(mut self, keeper: Arc<dyn Remember>) -> GateBuilder {
+        self.setup.state.memory = Memory::new(keeper);
+        self
+    }
+
+    /// Adds somebody who reads every call and output, after the tool's own reviewers.
+    pub fn reviewer(self, reviewer: impl Reviewer + 'static) -> GateBuilder {
+        self.reviewers(vec![Arc::new(reviewer)])
+    }
+
+    /// Adds reviewers, in this order.
+    pub fn reviewers(mut self, reviewers: Vec<Arc<dyn Reviewer>>) -> GateBuilder {
+        self.setup.reviewers.extend(reviewers);
+        self
+    }
+
+    /// Keeps what reviewers said of a call, for the same call again.
+    pub fn review_cache(mut self, cache: ReviewCache) -> GateBuilder {
+        self.setup.review_cache = Some(cache);
+        self
+    }
+
+    /// The program's own gate, for tools that need one.
+    pub fn checkpoint(mut self, checkpoint: Arc<dyn Checkpoint>) -> GateBuilder {
+        self.setup.checkpoint = Some(checkpoint);
+        self
+    }
+
+    /// Who argues the other side, for tools that need it.
+    pub fn reverse_thinker(mut self, thinker: Arc<dyn ReverseThinker>) -> GateBuilder {
+        self.setup.reverse_thinker = Some(thinker);
+        self
+    }
+
+    /// The order of the steps between verdict and permit. Reverse thinking or the checkpoint can be
+    /// left out: then the other stands for both, for tools that ask for both.
     pub fn order(mut self, order: impl Into<Vec<PreflightStep>>) -> GateBuilder {
-        self.order = Some(order.into());
-        self
-    }
-
-    /// How much of the arguments the log holds.
-    pub fn args_in_log(mut self, args: ArgsInLog) -> GateBuilder {
-        self.args_in_log = args;
-        self
-    }
-
-    /// Takes secrets out of what leaves with this.
-    pub fn redactor(mut self, redactor: Redactor) -> GateBuilder {
-        self.redactor = Some(redactor);
+        self.setup.order = order.into();
         self
     }
 
     /// Keeps the records here. Without it they are kept in memory, for as long as the gate lives.
     pub fn log(mut self, log: Arc<dyn AuditSink>) -> GateBuilder {
-        self.log = Some(log);
+        self.setup.log = log;
+        self
+    }
+
+    /// How much of the arguments the log holds.
+    pub fn args_in_log(mut self, args: ArgsInLog) -> GateBuilder {
+        self.setup.args_in_log = args;
+        self
+    }
+
+    /// The clock of the log.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> GateBuilder {
+        self.setup.clock = clock;
         self
     }
 
     /// Keeps long outputs whole here.
     pub fn spool(mut self, spool: Arc<dyn Spool>) -> GateBuilder {
-        self.spool = Some(spool);
+        self.setup.spool = Some(spool);
         self
     }
 
-    /// Applies changes here, and judges paths beneath its root.
+    /// Takes secrets out of what leaves with this.
+    pub fn redactor(mut self, redactor: impl Into<Arc<Redactor>>) -> GateBuilder {
+        self.setup.redactor = redactor.into();
+        self
+    }
+
+    /// Applies changes here, and judges paths beneath its root. Without it nothing can be staged,
+    /// and changes are discarded.
     pub fn workspace(mut self, workspace: Workspace) -> GateBuilder {
-        self.workspace = Some(workspace);
+        self.setup.workspace = Some(workspace);
         self
     }
 
@@ -186,68 +237,69 @@ impl GateBuilder {
 
     /// What applied changes survive.
     pub fn durability(mut self, durability: Durability) -> GateBuilder {
-        self.durability = durability;
+        self.setup.durability = durability;
+        self
+    }
+
+    /// Who applies permitted changes, where that is not the gate.
+    pub fn delegate(mut self, delegate: Arc<dyn Delegate>) -> GateBuilder {
+        self.setup.delegate = Some(delegate);
+        self
+    }
+
+    /// Counts the uses of rules that hold for so many calls.
+    pub fn tally(mut self, tally: Arc<dyn Tally>) -> GateBuilder {
+        self.setup.tally = tally;
+        self
+    }
+
+    /// What is kept of sessions between their calls.
+    pub fn sessions(mut self, sessions: Arc<dyn SessionState>) -> GateBuilder {
+        self.setup.sessions = sessions;
         self
     }
 
     /// How much a call may use.
     pub fn limits(mut self, limits: Limits) -> GateBuilder {
-        self.limits = limits;
+        self.setup.limits = limits;
         self
     }
 
-    /// Modes of some conversations and clients, in place of the mode of the run.
+    /// Modes of some sessions and clients, in place of the mode of the run.
     pub fn modes(mut self, modes: Vec<ModeRule>) -> GateBuilder {
-        self.modes = modes;
+        self.setup.modes = modes;
         self
     }
 
-    /// What holds for the calls: conversation, mode, deadline.
+    /// Where events go out.
+    pub fn events(mut self, events: Events) -> GateBuilder {
+        self.setup.events = events;
+        self
+    }
+
+    /// What holds for the calls: session, mode, deadline.
     pub fn run(mut self, run: Run) -> GateBuilder {
         self.run = run;
         self
     }
 
-    /// The setup that comes of it, for what has no method here.
-    pub fn setup(self) -> Result<GateSetup, BuildError> {
-        let registry = self.registry.unwrap_or_default();
+    /// The gate.
+    pub fn build(self) -> Result<Gate, BuildError> {
+        let mut setup = self.setup;
         for tool in self.tools {
-            registry.register(tool)?;
+            setup.registry.register(tool)?;
         }
-        let log = self.log.unwrap_or_else(|| Arc::new(MemoryLog::default()));
-        // Nothing absolute lies in a workspace at an unknown place.
-        let root = self.workspace.as_ref().map(|it| it.root().to_owned()).or(self.root);
         let policy: Box<dyn Policy> = match (self.policy, self.rules.is_empty()) {
             (Some(policy), true) => policy,
             (Some(_), false) => return Err(BuildError::RulesAndPolicy),
             (None, _) => {
+                // Nothing absolute lies in a workspace at an unknown place.
+                let root = setup.workspace.as_ref().map(|it| it.root().to_owned()).or(self.root);
                 let rules = Rules::new(self.rules, &root.unwrap_or_default());
                 Box::new(rules.with_effects(self.effects))
             }
         };
-        let mut setup = GateSetup::boxed(registry, policy, log);
-        setup.approvers = self.approvers;
-        setup.reviewers = self.reviewers;
-        setup.spool = self.spool;
-        setup.workspace = self.workspace;
-        setup.durability = self.durability;
-        setup.review_cache = self.review_cache;
-        setup.on_no_approver = self.on_no_approver;
-        setup.args_in_log = self.args_in_log;
-        setup.limits = self.limits;
-        setup.modes = self.modes;
-        if let Some(redactor) = self.redactor {
-            setup.redactor = Arc::new(redactor);
-        }
-        if let Some(order) = self.order {
-            setup.order = order;
-        }
-        Ok(setup)
-    }
-
-    /// The gate.
-    pub fn build(self) -> Result<Gate, BuildError> {
-        let run = self.run.clone();
-        Ok(Gate::new(self.setup()?).for_run(run))
+        setup.state.policy = ArcSwap::from_pointee(policy);
+        Ok(Gate::new(setup, self.run))
     }
 }

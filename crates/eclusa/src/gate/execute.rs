@@ -42,8 +42,8 @@ impl Chamber for Gate {
         Box::pin(ask_about_hosts(self.setup(), Gate::run(self), call, hosts))
     }
 
-    fn bring_from_outside(&self, how: &str) -> Result<(), SessionError> {
-        Gate::bring_from_outside(self, how)
+    fn mark_tainted(&self, how: &str) -> Result<(), SessionError> {
+        Gate::mark_tainted(self, how)
     }
 
     fn pass(&self, run: Run, call: ToolCall) -> BoxFuture<'static, Reply> {
@@ -55,7 +55,7 @@ impl Chamber for Gate {
 
 impl Gate {
     /// The gate for a model that works inside a call that runs here. Its calls are recorded under
-    /// that one and belong to the same conversation; it has no other tools than these, and no
+    /// that one and belong to the same session; it has no other tools than these, and no
     /// looser mode.
     pub fn for_task(&self, job: &Job, task: &str, tools: &[String], mode: Option<Mode>) -> Gate {
         let outer = job.run();

@@ -4,13 +4,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::{
     Decision, Origin, Reason, Run, Source, Validated, Verdict,
-    gate::GateSetup,
+    gate::Setup,
     policy::{plainly, written_hosts},
 };
 
 /// The verdict in this mode, on this machine. A policy that panics has denied.
-pub(crate) fn judge(setup: &GateSetup, run: &Run, call: &Validated) -> Verdict {
-    let judged = catch_unwind(AssertUnwindSafe(|| setup.live.policy.load().judge(&call.view())));
+pub(crate) fn judge(setup: &Setup, run: &Run, call: &Validated) -> Verdict {
+    let judged = catch_unwind(AssertUnwindSafe(|| setup.state.policy.load().judge(&call.view())));
     let mut verdict = judged.unwrap_or_else(|_panic| {
         Verdict::from_reasons(vec![Reason {
             decision: Decision::Deny,
@@ -60,6 +60,6 @@ fn asks_first(run: &Run, call: &Validated) -> bool {
 
 /// True when what this call changes is a value before it is real. Only a tool of our own is
 /// believed when it says so.
-fn can_stage(setup: &GateSetup, call: &Validated) -> bool {
+fn can_stage(setup: &Setup, call: &Validated) -> bool {
     setup.workspace.is_some() && call.facts().stages && call.server().is_none()
 }

@@ -9,12 +9,12 @@ use crate::{
     Changes, Decision, Effects, JudgeContext, Mode, Node, PermissionClass, Policy as _, Reason,
     RepositoryFacts, Rules, Run, Source, Touch, Validated, Verdict,
     audit::trail::Trail,
-    gate::{GateSetup, allowance::is_by_rule},
+    gate::{Setup, allowance::is_by_rule},
 };
 
 /// What the rules say of the changes. A policy that panics has denied.
 pub(super) fn judged(
-    setup: &GateSetup,
+    setup: &Setup,
     run: &Run,
     (call, moment): (&Validated, &JudgeContext),
     changes: &Changes,
@@ -27,7 +27,7 @@ pub(super) fn judged(
     let author = call.view().into();
     let effects = Effects { author, changes, lines, facts, moment, unruled };
     let judged =
-        catch_unwind(AssertUnwindSafe(|| setup.live.policy.load().judge_effects(&effects)));
+        catch_unwind(AssertUnwindSafe(|| setup.state.policy.load().judge_effects(&effects)));
     let verdict = judged.unwrap_or_else(|_panic| {
         Verdict::from_reasons(vec![Reason {
             decision: Decision::Deny,
@@ -66,7 +66,7 @@ fn default_for_changes(before: Option<&Verdict>, call: &Validated, declared: boo
 
 /// Whether a rule that people agreed on beforehand allows the changes, alone.
 pub(super) fn covers(
-    setup: &GateSetup,
+    setup: &Setup,
     rules: &Rules,
     call: &Validated,
     changes: &Changes,
@@ -83,7 +83,7 @@ pub(super) fn covers(
 
 /// True when everything that changes is what the call said it would write, lies beneath it, or is
 /// a directory made on the way to it.
-fn within_declared_writes(setup: &GateSetup, call: &Validated, changes: &Changes) -> bool {
+fn within_declared_writes(setup: &Setup, call: &Validated, changes: &Changes) -> bool {
     let Some(workspace) = &setup.workspace else { return false };
     let said = call.touches().iter().filter_map(|touch| match touch {
         Touch::Write(path) => {

@@ -22,7 +22,7 @@ use crate::{
 
 /// The log, as the gate uses it.
 pub(crate) struct Ledger {
-    pub(crate) sink: Arc<dyn AuditSink>,
+    pub(crate) log: Arc<dyn AuditSink>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) redactor: Arc<Redactor>,
     pub(crate) args: ArgsInLog,
@@ -48,7 +48,7 @@ impl Ledger {
         let entry = Entry {
             ledger: self,
             run,
-            trail: Trail::new(call, run.conversation.clone()),
+            trail: Trail::new(call, run.session.clone()),
             stage: Stage::Received,
             start: None,
             number: None,
@@ -72,7 +72,7 @@ impl Ledger {
         if let Err(err) = draft.fits() {
             return Appending::Done(Err(err));
         }
-        let appended = catch_unwind(AssertUnwindSafe(|| self.sink.append(draft)));
+        let appended = catch_unwind(AssertUnwindSafe(|| self.log.append(draft)));
         appended.unwrap_or_else(|_panic| Appending::Done(Err(AuditError::new("it crashed"))))
     }
 
@@ -211,7 +211,7 @@ impl Entry<'_> {
         let mut body = Body {
             at: self.ledger.now(),
             call: &trail.call.id,
-            conversation: &self.run.conversation,
+            conversation: &self.run.session,
             event,
             start: self.start,
             tool: trail.name().into(),

@@ -9,11 +9,11 @@ use crate::{
     Stop, Validated, Verdict,
     audit::trail::Trail,
     gate::{
-        GateSetup,
+        Setup,
         ask::{Approved, ask},
-        conversations::consume_uses,
         judge::judge,
         review::review,
+        sessions::consume_uses,
     },
     stop::{Decider, HumanDuration},
 };
@@ -54,7 +54,7 @@ const MAX_EDITS: usize = 8;
 /// the passes in their configured order. Arguments that a person edits are a new call: reviewed
 /// and judged from the start.
 pub(crate) async fn decide(
-    setup: &GateSetup,
+    setup: &Setup,
     run: &Run,
     mut call: Reviewed,
     trail: &mut Trail,
@@ -75,7 +75,7 @@ pub(crate) async fn decide(
             let why = "the rule that allows it was used up by another call meanwhile";
             return Err(Stop::denied(Decider::Policy, why));
         }
-        match pass_all(setup, run, call.call(), trail).await? {
+        match run_preflight(setup, run, call.call(), trail).await? {
             Approved::Yes => {
                 remark(setup, call.call(), trail);
                 return Ok(Permit { call, approved: trail.uses.approved });
@@ -105,8 +105,8 @@ fn asked_by_reviewers(questions: &[(String, String)], run: &Run, mut verdict: Ve
 }
 
 /// What rules have to say of a call without deciding it. One that panics has said nothing.
-fn remark(setup: &GateSetup, call: &Validated, trail: &mut Trail) {
-    let policy = setup.live.policy.load();
+fn remark(setup: &Setup, call: &Validated, trail: &mut Trail) {
+    let policy = setup.state.policy.load();
     let remarks = std::panic::catch_unwind(AssertUnwindSafe(|| policy.remarks(&call.view())));
     for text in remarks.unwrap_or_default() {
         let call = Some(call.id().to_owned());
@@ -123,8 +123,8 @@ fn described(call: &Validated) -> String {
 /// Takes the call through the preflight steps that its verdict needs. INVARIANT: `trail.verdict` is the verdict on this call.
 ///
 /// Most calls need none of them, so each is boxed: what is not needed takes no room.
-async fn pass_all(
-    setup: &GateSetup,
+async fn run_preflight(
+    setup: &Setup,
     run: &Run,
     call: &Validated,
     trail: &mut Trail,
@@ -148,7 +148,7 @@ async fn pass_all(
                 asked = true;
             }
             PreflightStep::Checkpoint if call.facts().needs_checkpoint => {
-                Box::pin(open(setup, call, trail)).await?;
+                Box::pin(open_checkpoint(setup, call, trail)).await?;
             }
             PreflightStep::ReverseThinking
             | PreflightStep::Approval
@@ -194,7 +194,7 @@ fn raised(mut verdict: Verdict) -> Verdict {
 }
 
 /// Reverse thinking, for tools that ask for it and for no others.
-async fn think(setup: &GateSetup, call: &Validated, trail: &mut Trail) -> Result<Advice, Stop> {
+async fn think(setup: &Setup, call: &Validated, trail: &mut Trail) -> Result<Advice, Stop> {
     let no = |why: PreflightError| Stop::denied(Decider::ReverseThinking, why.0);
     let (Some(thinker), Some(verdict)) = (&setup.reverse_thinker, &trail.verdict) else {
         return Err(no("the tool needs it, and nobody is set up to do it".into()));
@@ -210,7 +210,7 @@ async fn think(setup: &GateSetup, call: &Validated, trail: &mut Trail) -> Result
 }
 
 /// The checkpoint, for tools that ask for it and for no others.
-async fn open(setup: &GateSetup, call: &Validated, trail: &mut Trail) -> Result<(), Stop> {
+async fn open_checkpoint(setup: &Setup, call: &Validated, trail: &mut Trail) -> Result<(), Stop> {
     let opened = match &setup.checkpoint {
         Some(checkpoint) => {
             decided_within(setup.limits.checkpoint, async { checkpoint.open(call).await }).await

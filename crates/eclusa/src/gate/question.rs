@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use crate::{
     Grant, Question, Run, Validated, Verdict,
     audit::trail::Trail,
-    gate::{GateSetup, ask::required},
+    gate::{Setup, ask::required},
 };
 
 /// Everything that a person is shown.
 pub(super) fn question(
-    setup: &GateSetup,
+    setup: &Setup,
     run: &Run,
     call: &Validated,
     trail: &Trail,
@@ -23,7 +23,7 @@ pub(super) fn question(
 
 /// The same for a verdict, before or beside what the call has been through.
 pub(super) fn question_with(
-    setup: &GateSetup,
+    setup: &Setup,
     run: &Run,
     call: &Validated,
     verdict: Verdict,
@@ -47,10 +47,10 @@ pub(super) fn question_with(
         reverse_thinking: None,
         preview: None,
         binding: call.binding().to_string(),
-        can_always: setup.live.memory.can_always() && grant.as_ref().is_some_and(Grant::can_last),
+        can_always: setup.state.memory.can_always() && grant.as_ref().is_some_and(Grant::can_last),
         grant,
         principal: run.principal.to_string(),
-        conversation: run.conversation.to_string(),
+        session: run.session.to_string(),
         task: run.task.as_deref().map(str::to_owned),
         time,
     }

@@ -10,7 +10,7 @@ use crate::{
     WholeOutput,
     audit::trail::Trail,
     gate::{
-        Cut, GateSetup,
+        Cut, Setup,
         review::{into_change, merge, review_note, reviewers_for},
     },
     redact::{RedactedPieces, Redactor},
@@ -34,7 +34,7 @@ impl Released {
 
 /// Output reviewers, redaction, cut and spool, in this order.
 pub(crate) async fn release(
-    setup: &GateSetup,
+    setup: &Setup,
     settled: Settled,
     trail: &mut Trail,
 ) -> Result<Released, Stop> {
@@ -91,7 +91,7 @@ fn withheld(stop: &Stop) -> Output {
 /// Shows the output to each reviewer in turn. The tool has already run: a "no" here withholds
 /// the output, it does not undo the deed.
 async fn read(
-    setup: &GateSetup,
+    setup: &Setup,
     call: &Validated,
     mut output: Output,
     trail: &mut Trail,
@@ -126,7 +126,7 @@ fn merged(said: Review<Output>, output: &Output) -> Result<Review<Output>, Revie
 }
 
 /// Takes secrets out of everything that leaves, and counts them.
-fn redact(setup: &GateSetup, output: &mut Output) -> usize {
+fn redact(setup: &Setup, output: &mut Output) -> usize {
     let mut count = 0;
     for text in std::iter::once(&mut output.text).chain(&mut output.error) {
         let (clean, found) = setup.redactor.text(text);
@@ -148,7 +148,7 @@ fn redact(setup: &GateSetup, output: &mut Output) -> usize {
 /// Cuts the output to size. What is cut is kept whole in the spool; if it cannot be kept, the
 /// text says so.
 async fn cut(
-    setup: &GateSetup,
+    setup: &Setup,
     output: &mut Output,
     saved: Option<Result<(String, usize), String>>,
     trail: &mut Trail,
@@ -229,7 +229,7 @@ struct SavedOutput {
 }
 
 /// Moves all of a long output into the output store, redacted, piece by piece.
-async fn save_whole(setup: &GateSetup, whole: WholeOutput) -> Result<SavedOutput, String> {
+async fn save_whole(setup: &Setup, whole: WholeOutput) -> Result<SavedOutput, String> {
     let spool = setup.spool.clone().ok_or("no spool is set up")?;
     let redactor = Redactor::clone(&setup.redactor);
     let saving = move || {

@@ -9,7 +9,7 @@ use crate::{
     Review, ReviewError, Reviewer, Stop, Validated,
     audit::{body::ReviewNote, trail::Trail},
     digest,
-    gate::{GateSetup, validate},
+    gate::{Setup, validate},
     review::run_reviewer,
     stop::Decider,
 };
@@ -39,7 +39,7 @@ impl Reviewed {
 /// Shows the call to each reviewer in turn, the tool's own first. A change goes through
 /// validation again, and the reviewers after it read what became of it.
 pub(crate) async fn review(
-    setup: &GateSetup,
+    setup: &Setup,
     mut call: Validated,
     trail: &mut Trail,
 ) -> Result<Reviewed, Stop> {
@@ -76,7 +76,7 @@ pub(crate) async fn review(
 
 /// Everyone who reads calls of this tool: its own reviewer, then the setup's.
 pub(crate) fn reviewers_for(
-    setup: &GateSetup,
+    setup: &Setup,
     call: &Validated,
     own: impl Fn(&crate::ReviewConfig) -> Option<Arc<dyn Reviewer>>,
 ) -> Vec<Arc<dyn Reviewer>> {
@@ -137,7 +137,7 @@ pub(crate) fn into_change<T>(
 
 /// What the record says of a reviewer's word.
 pub(crate) fn review_note<T>(
-    setup: &GateSetup,
+    setup: &Setup,
     by: &str,
     on: &'static str,
     said: &Result<Review<T>, ReviewError>,

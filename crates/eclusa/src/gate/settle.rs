@@ -15,7 +15,7 @@ use crate::{
     Staged, Stop, Summary, Undo, Validated, Workspace,
     audit::trail::{ChangesOutcome, ChangesTrail, Trail},
     gate::{
-        GateSetup,
+        Setup,
         ask::{ApprovedChanges, ask_about_changes},
         judge_changes::{covers, judged},
         picked::PickedPart,
@@ -51,7 +51,7 @@ const MAX_OVERTAKEN: usize = 16;
 /// Discarding the changes does not discard the output: what ran is told, together with the reason
 /// why nothing was applied (C34).
 pub(crate) async fn settle(
-    setup: &GateSetup,
+    setup: &Setup,
     run: &Run,
     raw: Raw,
     number: Option<u64>,
@@ -103,7 +103,7 @@ struct RanCall<'a> {
 
 /// Changes on their way to being applied, and everything that is known of them.
 struct Pending<'a> {
-    setup: &'a GateSetup,
+    setup: &'a Setup,
     run: &'a Run,
     ran: RanCall<'a>,
     workspace: &'a Workspace,
@@ -126,7 +126,7 @@ struct Decided {
 /// Judges, asks and commits, in this order. Whatever ends it early leaves the workspace as it was.
 /// Where a person picked some of the changes, the text says which were discarded.
 async fn judge_and_commit(
-    setup: &GateSetup,
+    setup: &Setup,
     run: &Run,
     ran: RanCall<'_>,
     staged: Option<Staged>,
@@ -141,7 +141,7 @@ async fn judge_and_commit(
     let kinds = effect_kinds(setup, call, changes, &facts);
     let FoldedChanges { rest, groups } = FoldedChanges::new(changes, &kinds, &facts);
     let shown = Arc::new(rest);
-    let lines = match setup.live.policy.load().counts_lines() {
+    let lines = match setup.state.policy.load().counts_lines() {
         true => compare(workspace, &shown, |diff| diff.lines()).await.flatten(),
         false => None,
     };
@@ -173,7 +173,7 @@ async fn judge_and_commit(
             give_back(setup, run, &counted);
         }
         let undo = committed?;
-        note(trail, |it| it.budget = setup.live.policy.load().budget_spent(&counted.after));
+        note(trail, |it| it.budget = setup.state.policy.load().budget_spent(&counted.after));
         return Ok((undo, part.map(|it| it.describe())));
     }
     Err(denied("other calls of this session were quicker each time; make the call again"))
@@ -248,7 +248,7 @@ fn denied(why: &str) -> Stop {
 
 /// Makes the changes real. It is not given up in the middle: once begun, it ends.
 async fn commit(
-    setup: &GateSetup,
+    setup: &Setup,
     workspace: &Workspace,
     changes: &Arc<Changes>,
     staged: Option<Staged>,
@@ -348,7 +348,7 @@ pub(super) async fn facts(workspace: &Workspace, changes: &Arc<Changes>) -> Repo
 
 /// What sort of thing each change is. A policy that panics holds them all for edits.
 fn effect_kinds(
-    setup: &GateSetup,
+    setup: &Setup,
     call: &Validated,
     changes: &Changes,
     facts: &RepositoryFacts,
@@ -356,7 +356,7 @@ fn effect_kinds(
     let (author, moment) = (call.view().into(), call.context());
     let (lines, unruled) = (None, Decision::Ask);
     let effects = Effects { author, changes, lines, facts, moment, unruled };
-    let kinds = catch_unwind(AssertUnwindSafe(|| setup.live.policy.load().effect_kinds(&effects)));
+    let kinds = catch_unwind(AssertUnwindSafe(|| setup.state.policy.load().effect_kinds(&effects)));
     kinds.unwrap_or_else(|_panic| EffectKinds::all(EffectKind::Edit, changes.len()))
 }
 

@@ -1,14 +1,15 @@
-//! What a gate is made of: what a program sets up, and apart from it what changes while calls pass.
+//! What a gate is made of: what [`GateBuilder`](super::GateBuilder) was given, and apart from it what
+//! changes while calls pass.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use arc_swap::ArcSwap;
 
 use crate::{
     Approver, ArgsInLog, AuditSink, Changes, Checkpoint, Clock, DelegateError, Durability, Events,
-    Metrics, ModeRule, OnNoApprover, Policy, PreflightStep, Questions, Redactor, Registry,
-    Remember, ReverseThinker, ReviewCache, Reviewer, SignerDirectory, Spool, SystemClock, Tally,
-    Workspace,
+    MemoryLog, Metrics, ModeRule, OnNoApprover, Policy, PreflightStep, Questions, Redactor,
+    Registry, ReverseThinker, ReviewCache, Reviewer, Rules, SignerDirectory, Spool, SystemClock,
+    Tally, Workspace,
     approve::{
         Allowances,
         memory::{Counter, Memory},
@@ -85,66 +86,39 @@ pub trait Delegate: Send + Sync {
     fn hand_over(&self, call: u64, changes: &Changes) -> Result<(), DelegateError>;
 }
 
-/// Everything a gate is made of. [`GateSetup::new`] gives it safe defaults.
-pub struct GateSetup {
-    /// The tools.
-    pub registry: Arc<Registry>,
-    /// Who reads every call and output, after the tool's own reviewers.
-    pub reviewers: Vec<Arc<dyn Reviewer>>,
-    /// What input reviewers said before. `None`: they are asked every time.
-    pub review_cache: Option<ReviewCache>,
-    /// Who puts questions to people, tried in order.
-    pub approvers: Vec<Arc<dyn Approver>>,
-    /// What happens when nobody can be asked.
-    pub on_no_approver: OnNoApprover,
-    /// Where questions are parked with [`OnNoApprover::Queue`].
-    pub approval_queue: Option<Arc<dyn Approver>>,
-    /// The same queue, for whoever looks for a question in it after a restart.
-    pub questions: Option<Arc<dyn Questions>>,
-    /// The people whose keys count here. `None`: nobody's, so an answer is a word at most.
-    pub people: Option<Arc<dyn SignerDirectory>>,
-    /// What people agreed on beforehand. `None`: nothing.
-    pub allowances: Option<Arc<dyn Allowances>>,
-    /// The embedding program's own gate.
-    pub checkpoint: Option<Arc<dyn Checkpoint>>,
-    /// Who argues the other side.
-    pub reverse_thinker: Option<Arc<dyn ReverseThinker>>,
-    /// The order of the passes between verdict and permit. Reverse thinking or the checkpoint can be
-    /// left out: then the other stands for both, for tools that ask for both.
-    pub order: Vec<PreflightStep>,
-    /// The log.
-    pub sink: Arc<dyn AuditSink>,
-    /// How much of the arguments the log holds.
-    pub args_in_log: ArgsInLog,
-    /// The clock of the log.
-    pub clock: Arc<dyn Clock>,
-    /// Where long outputs are kept whole.
-    pub spool: Option<Arc<dyn Spool>>,
-    /// Where changes become real. `None`: nothing can be staged, and changes are discarded.
-    pub workspace: Option<Workspace>,
-    /// What committed changes survive.
-    pub durability: Durability,
-    /// Who applies permitted changes, where that is not the gate.
-    pub delegate: Option<Arc<dyn Delegate>>,
-    /// Takes secrets out of what leaves.
-    pub redactor: Arc<Redactor>,
-    /// Where "always" is kept.
-    pub remember: Option<Arc<dyn Remember>>,
-    /// Counts the uses of rules that hold for so many calls.
-    pub tally: Arc<dyn Tally>,
-    /// What is kept of sessions between their calls.
-    pub sessions: Arc<dyn SessionState>,
-    /// How much a call may use.
-    pub limits: Limits,
-    /// Modes of some conversations and clients, in place of the mode of the run.
-    pub modes: Vec<ModeRule>,
-    /// Where events go out.
-    pub events: Events,
-    pub(crate) live: LiveState,
+/// What a gate is made of. Safe by default; the methods of [`GateBuilder`](super::GateBuilder) say
+/// what each part is for.
+pub(crate) struct Setup {
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) reviewers: Vec<Arc<dyn Reviewer>>,
+    pub(crate) review_cache: Option<ReviewCache>,
+    pub(crate) approvers: Vec<Arc<dyn Approver>>,
+    pub(crate) on_no_approver: OnNoApprover,
+    pub(crate) approval_queue: Option<Arc<dyn Approver>>,
+    pub(crate) questions: Option<Arc<dyn Questions>>,
+    pub(crate) people: Option<Arc<dyn SignerDirectory>>,
+    pub(crate) allowances: Option<Arc<dyn Allowances>>,
+    pub(crate) checkpoint: Option<Arc<dyn Checkpoint>>,
+    pub(crate) reverse_thinker: Option<Arc<dyn ReverseThinker>>,
+    pub(crate) order: Vec<PreflightStep>,
+    pub(crate) log: Arc<dyn AuditSink>,
+    pub(crate) args_in_log: ArgsInLog,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) spool: Option<Arc<dyn Spool>>,
+    pub(crate) workspace: Option<Workspace>,
+    pub(crate) durability: Durability,
+    pub(crate) delegate: Option<Arc<dyn Delegate>>,
+    pub(crate) redactor: Arc<Redactor>,
+    pub(crate) tally: Arc<dyn Tally>,
+    pub(crate) sessions: Arc<dyn SessionState>,
+    pub(crate) limits: Limits,
+    pub(crate) modes: Vec<ModeRule>,
+    pub(crate) events: Events,
+    pub(crate) state: GateState,
 }
 
 /// What changes while calls pass, as opposed to what was set up.
-pub(crate) struct LiveState {
+pub(crate) struct GateState {
     /// The rules in force.
     pub(crate) policy: ArcSwap<Box<dyn Policy>>,
     /// What people have answered before.
@@ -154,23 +128,12 @@ pub(crate) struct LiveState {
     pub(crate) metrics: Metrics,
 }
 
-impl GateSetup {
-    /// A setup with these tools, rules and log, where nobody can be asked and nothing is spooled.
-    pub fn new(
-        registry: Arc<Registry>,
-        policy: impl Policy + 'static,
-        sink: Arc<dyn AuditSink>,
-    ) -> GateSetup {
-        GateSetup::boxed(registry, Box::new(policy), sink)
-    }
-
-    pub(super) fn boxed(
-        registry: Arc<Registry>,
-        policy: Box<dyn Policy>,
-        sink: Arc<dyn AuditSink>,
-    ) -> GateSetup {
-        GateSetup {
-            registry,
+impl Default for Setup {
+    fn default() -> Setup {
+        // Nothing absolute lies in a workspace at an unknown place.
+        let policy: Box<dyn Policy> = Box::new(Rules::new(Vec::new(), Path::new("")));
+        Setup {
+            registry: Arc::default(),
             reviewers: Vec::new(),
             review_cache: None,
             approvers: Vec::new(),
@@ -182,7 +145,7 @@ impl GateSetup {
             checkpoint: None,
             reverse_thinker: None,
             order: PreflightStep::ORDER.to_vec(),
-            sink,
+            log: Arc::new(MemoryLog::default()),
             args_in_log: ArgsInLog::default(),
             clock: Arc::new(SystemClock),
             spool: None,
@@ -190,23 +153,17 @@ impl GateSetup {
             durability: Durability::default(),
             delegate: None,
             redactor: Arc::default(),
-            remember: None,
             tally: Arc::new(Counter::default()),
             sessions: Arc::new(MemorySessions::default()),
             limits: Limits::default(),
             modes: Vec::new(),
             events: Events::default(),
-            live: LiveState {
+            state: GateState {
                 policy: ArcSwap::from_pointee(policy),
                 memory: Memory::default(),
                 asking: tokio::sync::Mutex::default(),
                 metrics: Metrics::default(),
             },
         }
-    }
-
-    /// Other rules instead. While calls pass, see [`Gate::set_policy`](crate::Gate::set_policy).
-    pub fn set_policy(&mut self, policy: impl Policy + 'static) {
-        self.live.policy = ArcSwap::from_pointee(Box::new(policy));
     }
 }

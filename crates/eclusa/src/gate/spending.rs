@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::{
     ChangeTotals, Changes, Run, SessionError,
-    gate::{GateSetup, conversations::update},
+    gate::{Setup, sessions::update},
 };
 
 /// What came of counting changes in.
@@ -24,15 +24,15 @@ pub(super) struct Counted {
 }
 
 /// Whether anything bounds what a session may change.
-pub(super) fn is_bounded(setup: &GateSetup) -> bool {
-    let policy = setup.live.policy.load();
+pub(super) fn is_bounded(setup: &Setup) -> bool {
+    let policy = setup.state.policy.load();
     !policy.budget_spent(&ChangeTotals::default()).is_empty()
 }
 
 /// Counts changes in that were judged when `judged` was what there was before. A person who was
 /// asked about them has begun the count anew.
 pub(super) fn spend(
-    setup: &GateSetup,
+    setup: &Setup,
     run: &Run,
     judged: &Arc<ChangeTotals>,
     (changes, lines): (&Changes, Option<u64>),
@@ -63,7 +63,7 @@ pub(super) fn spend(
 
 /// Takes back what was counted for changes that were not applied after all, unless others have been
 /// counted since: then it stays, and the next question comes early.
-pub(super) fn give_back(setup: &GateSetup, run: &Run, counted: &Counted) {
+pub(super) fn give_back(setup: &Setup, run: &Run, counted: &Counted) {
     let Counted { before, after } = counted;
     if before == after {
         return;
@@ -74,6 +74,6 @@ pub(super) fn give_back(setup: &GateSetup, run: &Run, counted: &Counted) {
         }
     });
     if let Err(why) = given {
-        tracing::warn!("what session `{}` has used cannot be changed: {why}", run.conversation);
+        tracing::warn!("what session `{}` has used cannot be changed: {why}", run.session);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{Changes, Staged, gate::GateSetup};
+use crate::{Changes, Staged, gate::Setup};
 
 /// Removes what changes were staged in, away from the threads that calls pass on.
 pub(super) async fn drop_staging(staged: Option<Staged>) {
@@ -14,7 +14,7 @@ pub(super) async fn drop_staging(staged: Option<Staged>) {
 
 /// Keeps discarded changes for a while, so that a person can apply them after all. Where that
 /// fails they are gone, as is said anyway.
-pub(super) async fn keep_discarded(setup: &GateSetup, changes: &Arc<Changes>, number: Option<u64>) {
+pub(super) async fn keep_discarded(setup: &Setup, changes: &Arc<Changes>, number: Option<u64>) {
     let (Some(workspace), Some(number)) = (setup.workspace.clone(), number) else { return };
     let changes = changes.clone();
     let keeping = move || workspace.keep_discarded(number, &changes);

@@ -9,7 +9,7 @@ use crate::{Stop, Validated, audit::trail::Trail, registry::Registered};
 /// Checks the call of this entry against its tool.
 pub(crate) fn validate(tool: Arc<Registered>, trail: &mut Trail) -> Result<Validated, Stop> {
     trail.tool = Some(tool.clone());
-    let call = Validated::check(tool, trail.call.clone(), &trail.conversation)?;
+    let call = Validated::check(tool, trail.call.clone(), &trail.session)?;
     note(&call, trail);
     Ok(call)
 }
@@ -20,7 +20,7 @@ pub(crate) fn with_args(
     args: Value,
     trail: &mut Trail,
 ) -> Result<Validated, Stop> {
-    let call = call.with_args(args, &trail.conversation)?;
+    let call = call.with_args(args, &trail.session)?;
     note(&call, trail);
     Ok(call)
 }

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::{ToolAnswer, anthropic, fenced, gemini, openai_chat, openai_responses, was_made};
 use crate::{
-    Attachment, CallView, Decision, Gate, GateSetup, Incoming, Job, MemoryLog, Output, Policy,
-    Reason, Registry, Reply, Scene, Source, Tool, ToolError, Touch, Undo, Verdict,
+    Attachment, CallView, Decision, Gate, Incoming, Job, Limits, Output, Policy, Reason, Registry,
+    Reply, Scene, Source, Tool, ToolError, Touch, Undo, Verdict,
 };
 
 /// Says back what it was told, fails when told to, and knows how to be taken back.
@@ -62,10 +62,12 @@ impl Policy for Open {
 pub(crate) fn passed(incoming: Vec<Incoming>) -> Vec<Reply> {
     let registry = Registry::new();
     registry.add(Echo).unwrap();
-    let mut setup = GateSetup::new(Arc::new(registry), Open, Arc::new(MemoryLog::default()));
-    setup.limits.output = 1000;
+    let setup = Gate::builder()
+        .registry(registry)
+        .policy(Open)
+        .limits(Limits { output: 1000, ..Limits::default() });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    runtime.block_on(Gate::new(setup).pass_all(incoming))
+    runtime.block_on(setup.build().unwrap().pass_all(incoming))
 }
 
 #[test]

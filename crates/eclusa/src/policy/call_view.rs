@@ -77,7 +77,7 @@ impl<'a> CallView<'a> {
         self.origin
     }
 
-    /// When and in which conversation it is judged, as far as rules ask.
+    /// When and in which session it is judged, as far as rules ask.
     pub fn context(&self) -> &'a JudgeContext {
         self.context
     }

@@ -167,7 +167,7 @@ impl Script {
         ruled
     }
 
-    /// How it brings text from outside into the conversation, if it does. `tried`: what only fetches
+    /// How it brings text from outside into the session, if it does. `tried`: what only fetches
     /// is tried without a network, and whoever runs it says if it reached anything after all.
     pub(super) fn brings(&self, root: &Root, tried: bool) -> Option<&'static str> {
         self.commands().find_map(|(command, reading)| {

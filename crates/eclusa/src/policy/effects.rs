@@ -65,11 +65,11 @@ pub struct EffectLimits {
     pub delete: Decision,
     /// What becomes of changes that make files executable.
     pub executable: Decision,
-    /// How much may change in a conversation before a person is asked again.
+    /// How much may change in a session before a person is asked again.
     pub budget: Budget,
 }
 
-/// How much may change in a conversation, by however many calls, before a person is asked again.
+/// How much may change in a session, by however many calls, before a person is asked again.
 /// A yes to the changes begins it anew. `None`: any number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Budget {
@@ -115,7 +115,7 @@ pub struct Effects<'a> {
     pub lines: Option<u64>,
     /// What git knew of the paths.
     pub facts: &'a RepositoryFacts,
-    /// When it was done. What was changed in the conversation before is in it.
+    /// When it was done. What was changed in the session before is in it.
     pub moment: &'a JudgeContext,
     /// What holds where no rule allows: `Allow` for what was permitted before it ran, `Ask` for
     /// what ran so that its changes could be judged.

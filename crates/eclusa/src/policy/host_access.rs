@@ -47,7 +47,7 @@ impl Rules {
     }
 
     /// A rule opens its hosts to the commands that it is about. While there is text from outside in
-    /// the conversation, only one that has thought of that does.
+    /// the session, only one that has thought of that does.
     fn opens(
         &self,
         rule: &Rule,

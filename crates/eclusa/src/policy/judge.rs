@@ -46,12 +46,12 @@ pub trait Policy: Send + Sync {
         ContextNeeds::none()
     }
 
-    /// How a call brings text from outside into the conversation, if it does.
+    /// How a call brings text from outside into the session, if it does.
     fn taint_source(&self, _call: &CallView<'_>) -> Option<&'static str> {
         None
     }
 
-    /// What a conversation has used of what it may change without a question, and how much that is:
+    /// What a session has used of what it may change without a question, and how much that is:
     /// for the record. Empty where nothing bounds it.
     fn budget_spent(&self, _spent: &ChangeTotals) -> BTreeMap<&'static str, [u64; 2]> {
         BTreeMap::new()

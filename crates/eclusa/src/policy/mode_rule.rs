@@ -3,15 +3,15 @@
 use super::Names;
 use crate::{Mode, Run};
 
-/// A mode for some conversations or clients.
+/// A mode for some sessions or clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModeRule {
     /// The mode.
     pub mode: Mode,
     /// Clients, by the names that they give themselves; `None`: all, and runs that have none.
     pub client: Option<Names>,
-    /// Conversations; `None`: all.
-    pub conversation: Option<Names>,
+    /// Sessions; `None`: all.
+    pub session: Option<Names>,
 }
 
 impl ModeRule {
@@ -19,7 +19,7 @@ impl ModeRule {
     fn covers(&self, run: &Run) -> bool {
         let client = || run.client.as_deref().unwrap_or_default();
         self.client.as_ref().is_none_or(|it| it.matches(client()))
-            && self.conversation.as_ref().is_none_or(|it| it.matches(&run.conversation))
+            && self.session.as_ref().is_none_or(|it| it.matches(&run.session))
     }
 
     /// The mode of a run: the most careful of those that are about it, or its own. [`Gate::for_run`]

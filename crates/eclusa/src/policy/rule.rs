@@ -234,7 +234,7 @@ impl Rule {
         Rule { except: ids.into_iter().map(Into::into).collect(), ..self }
     }
 
-    /// It holds although there is text from outside in the conversation.
+    /// It holds although there is text from outside in the session.
     pub fn tainted(self) -> Rule {
         Rule { tainted: true, ..self }
     }
@@ -273,7 +273,7 @@ impl Rule {
         &self.except
     }
 
-    /// Whether it holds although there is text from outside in the conversation.
+    /// Whether it holds although there is text from outside in the session.
     pub fn holds_tainted(&self) -> bool {
         self.tainted
     }

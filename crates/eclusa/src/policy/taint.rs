@@ -1,8 +1,8 @@
-//! Text from outside: which calls bring it into a conversation, and what they may not do there
+//! Text from outside: which calls bring it into a session, and what they may not do there
 //! without a question.
 //!
 //! A page or a server can hold instructions that nobody here wrote. While such text is in a
-//! conversation, what could carry data out or run fetched code is asked about, even where a rule
+//! session, what could carry data out or run fetched code is asked about, even where a rule
 //! allows it, unless the rule says that it has thought of this (`tainted = true`).
 
 #[cfg(feature = "shell")]
@@ -11,7 +11,7 @@ use eclusa_shell::programs::Class;
 use super::{PathLocation, Root, Script};
 use crate::{CallView, Decision, Origin, PermissionClass, Reason, ReasonId, Source, Touch};
 
-/// How a call brings text from outside into a conversation, if it does.
+/// How a call brings text from outside into a session, if it does.
 pub(super) fn taint_source(
     call: &CallView<'_>,
     scripts: &[Script],
@@ -35,7 +35,7 @@ pub(super) fn taint_source(
     touched.or_else(|| scripts.iter().find_map(|it| it.brings(root, tried)))
 }
 
-/// What a call could do with what is in the conversation, if it goes beyond this machine.
+/// What a call could do with what is in the session, if it goes beyond this machine.
 pub(super) fn exfiltration_risk(call: &CallView<'_>) -> Option<&'static str> {
     let fetches = call.touches().iter().any(|it| matches!(it, Touch::Fetch(_)));
     let unknown = call.touches().iter().any(|it| matches!(it, Touch::Unknown));

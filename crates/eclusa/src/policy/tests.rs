@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::{
     Decision::{self, Allow, Ask, Deny, Stage},
-    Facts, Gate, GateSetup, Job, MemoryLog, Mode, Output, PermissionClass, Registration, Registry,
-    Rule, Rules, Run, Scene, Tool, ToolCall, ToolError, Touch, Verdict,
+    Facts, Gate, Job, Mode, Output, PermissionClass, Registration, Registry, Rule, Rules, Run,
+    Scene, Tool, ToolCall, ToolError, Touch, Verdict,
 };
 
 mod classes;
@@ -104,7 +104,7 @@ pub(crate) fn verdict(rules: &[Rule], tool: &Fake, args: Value, mode: Mode) -> V
     };
     registry.register(registration).unwrap();
     let rules = Rules::new(rules.to_vec(), "/home/me/ws".as_ref());
-    let gate = Gate::new(GateSetup::new(registry, rules, Arc::new(MemoryLog::default())));
+    let gate = Gate::builder().registry(registry).policy(rules).build().unwrap();
     let gate = gate.for_run(Run { mode, ..Run::default() });
     gate.check(ToolCall::new("1", tool.name, args)).unwrap().1
 }

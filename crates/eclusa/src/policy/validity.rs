@@ -20,25 +20,25 @@ pub struct Validity {
     pub times: Option<u64>,
     /// The calls of this last while count; without it, all calls ever.
     pub per: Option<Duration>,
-    /// In this conversation.
-    pub conversation: Option<String>,
+    /// In this session.
+    pub session: Option<String>,
     /// In this workspace.
     pub workspace: Option<PathBuf>,
 }
 
-/// When and in which conversation a call is judged, as far as rules ask. What is not said is not
+/// When and in which session a call is judged, as far as rules ask. What is not said is not
 /// known, and doubts go against the call.
 #[derive(Debug, Clone, Default)]
 pub struct JudgeContext {
     /// The time, in milliseconds since 1970.
     pub now: Option<u64>,
-    /// The conversation.
-    pub conversation: Option<Arc<str>>,
+    /// The session.
+    pub session: Option<Arc<str>>,
     /// How often the rules whose uses are counted let something pass, by their ids.
     pub used: BTreeMap<String, u64>,
-    /// What was changed in the conversation since a person was last asked about changes.
+    /// What was changed in the session since a person was last asked about changes.
     pub spent: Arc<ChangeTotals>,
-    /// What brought text from outside into the conversation, if anything did.
+    /// What brought text from outside into the session, if anything did.
     pub taint: Option<Arc<str>>,
 }
 
@@ -112,7 +112,7 @@ impl Rule {
         let unused = |id: &str| JudgeContext {
             used: [(id.to_owned(), 0)].into(),
             now: moment.now,
-            conversation: moment.conversation.clone(),
+            session: moment.session.clone(),
             ..JudgeContext::default()
         };
         self.validity().times.is_some()
@@ -133,10 +133,10 @@ impl Rule {
     /// A moment at which it holds.
     pub(crate) fn context_in_force(&self) -> JudgeContext {
         let used = self.name().map(|it| (it.to_owned(), 0));
-        let conversation = self.validity().conversation.as_deref().map(Arc::from);
+        let session = self.validity().session.as_deref().map(Arc::from);
         JudgeContext {
             now: Some(0),
-            conversation,
+            session,
             used: used.into_iter().collect(),
             ..JudgeContext::default()
         }
@@ -151,9 +151,10 @@ impl Rule {
             |times: u64| self.name().and_then(|it| moment.used.get(it)).map(|it| *it < times);
         term.until.is_none_or(|until| moment.now.map_or(doubt, |now| now < until))
             && term.times.is_none_or(|times| used(times).unwrap_or(doubt))
-            && term.conversation.as_deref().is_none_or(|wanted| {
-                moment.conversation.as_deref().map_or(doubt, |it| it == wanted)
-            })
+            && term
+                .session
+                .as_deref()
+                .is_none_or(|wanted| moment.session.as_deref().map_or(doubt, |it| it == wanted))
             && term.workspace.as_deref().is_none_or(|it| root.is(it))
     }
 }

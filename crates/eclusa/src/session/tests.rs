@@ -2,8 +2,8 @@
 
 use std::{path::Path, sync::Arc};
 
-use super::{MemorySessions, SessionRecord, SessionState};
-use crate::{ChangeTotals, Hash};
+use super::{MemorySessions, SessionError, SessionRecord, SessionState, chosen_mode};
+use crate::{ChangeTotals, Hash, Mode};
 
 fn full() -> SessionRecord {
     let mut record = SessionRecord::default();
@@ -13,6 +13,7 @@ fn full() -> SessionRecord {
     let files = ["a.txt".into(), Path::new(odd).to_owned()];
     record.set_spent(Arc::new(ChangeTotals::from_parts(&files, [1, 2, 3])));
     record.grant(Hash::sha256(b"something"));
+    record.set_mode(Mode::AutoApprove);
     record
 }
 
@@ -31,6 +32,7 @@ fn what_another_program_kept_or_nobody_can_read_is_an_error() {
         text.replace("\"v\":1", "\"v\":2"),
         text.replace("\"taint\"", "\"taints\""),
         text.replace("\"grants\":[\"", "\"grants\":[\"x"),
+        text.replace("\"auto-approve\"", "\"careless\""),
         String::new(),
         "\u{fffd}".to_owned(),
     ] {
@@ -48,4 +50,28 @@ fn in_memory_a_session_is_forgotten_when_it_is_over() {
     assert!(sessions.load("s").unwrap().taint().is_some());
     sessions.forget("s").unwrap();
     assert!(sessions.load("s").unwrap().is_empty());
+}
+
+/// A keeper that can no longer be read.
+struct Unreadable;
+
+impl SessionState for Unreadable {
+    fn load(&self, _: &str) -> Result<SessionRecord, SessionError> {
+        Err("the disk is gone".into())
+    }
+    fn update(&self, _: &str, _: &mut dyn FnMut(&mut SessionRecord)) -> Result<(), SessionError> {
+        Err("the disk is gone".into())
+    }
+    fn forget(&self, _: &str) -> Result<(), SessionError> {
+        Err("the disk is gone".into())
+    }
+}
+
+#[test]
+fn a_session_whose_mode_cannot_be_read_is_in_the_most_careful_one() {
+    let sessions = MemorySessions::default();
+    assert_eq!(chosen_mode(&sessions, "s"), None);
+    sessions.update("s", &mut |it| it.set_mode(Mode::Yolo)).unwrap();
+    assert_eq!(chosen_mode(&sessions, "s"), Some(Mode::Yolo));
+    assert_eq!(chosen_mode(&Unreadable, "s"), Some(Mode::ConfirmAll));
 }

@@ -26,6 +26,8 @@ struct SessionText {
     spent: Option<SpentText>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     grants: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mode: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -74,6 +76,7 @@ impl SessionRecord {
             taint: self.taint.as_deref().map(str::to_owned),
             spent,
             grants: grants.collect(),
+            mode: self.mode.map(|it| it.to_string()),
         };
         // Nothing in it can fail to be written; an empty text is none that could be read.
         serde_json::to_string(&text).unwrap_or_default()
@@ -98,6 +101,9 @@ impl SessionRecord {
             let grant = Hash::from_hex(&grant).ok_or("an answer that is kept cannot be read")?;
             record.grant(grant);
         }
+        record.mode = text.mode.map(|it| it.parse()).transpose().map_err(|_unknown| {
+            SessionError("the mode that is kept of it is none of this program".to_owned())
+        })?;
         Ok(record)
     }
 }

@@ -51,9 +51,9 @@ pub(crate) trait Chamber: Send + Sync {
         hosts: &'a [String],
     ) -> BoxFuture<'a, bool>;
 
-    /// Notes that text from outside has come into the conversation, and how. The error says why that
+    /// Notes that text from outside has come into the session, and how. The error says why that
     /// cannot be kept.
-    fn bring_from_outside(&self, how: &str) -> Result<(), SessionError>;
+    fn mark_tainted(&self, how: &str) -> Result<(), SessionError>;
 
     /// Takes another call through the whole gate, in this run.
     fn pass(&self, run: Run, call: ToolCall) -> BoxFuture<'static, Reply>;
@@ -116,9 +116,9 @@ impl Job {
         self.call.id()
     }
 
-    /// The conversation that the call is part of.
-    pub fn conversation(&self) -> &str {
-        &self.gate.run().conversation
+    /// The session that the call is part of.
+    pub fn session(&self) -> &str {
+        &self.gate.run().session
     }
 
     /// Whether a person is asked in this run, and about what.
@@ -221,11 +221,11 @@ impl Job {
         asks && !self.approved && self.call.only_fetches()
     }
 
-    /// Another machine was reached: text from outside has come into the conversation. Where that
+    /// Another machine was reached: text from outside has come into the session. Where that
     /// cannot be kept, nobody gets to see what came.
     pub fn reached_outside(&self) {
         let how = format!("came from the web (`{}`)", plainly(self.call.name()));
-        if let Err(why) = self.gate.bring_from_outside(&how) {
+        if let Err(why) = self.gate.mark_tainted(&how) {
             tracing::warn!("that text from outside came in cannot be kept: {why}");
             self.unmarked.store(true, Ordering::Release);
         }
@@ -271,7 +271,7 @@ impl Job {
     /// Tells whoever is listening how far the work has come (0 to 1), and what it is at.
     pub fn progress(&self, fraction: f64, detail: &str) {
         self.gate.events().send(|| Event::Progress {
-            conversation: self.gate.run().conversation.clone(),
+            session: self.gate.run().session.clone(),
             call: self.call.id().to_owned(),
             tool: self.call.name().to_owned(),
             fraction: fraction.clamp(0.0, 1.0),

@@ -71,8 +71,8 @@ pub trait TypedTool: Send + Sync + 'static {
     /// What this call would touch.
     fn touches(&self, args: &Self::Args) -> Vec<Touch>;
 
-    /// The arguments with what the call leaves to its conversation: [`Tool::completed`].
-    fn completed(&self, _args: &Value, _conversation: &str) -> Option<Value> {
+    /// The arguments with what the call leaves to its session: [`Tool::completed`].
+    fn completed(&self, _args: &Value, _session: &str) -> Option<Value> {
         None
     }
 
@@ -86,8 +86,8 @@ pub trait TypedTool: Send + Sync + 'static {
         None
     }
 
-    /// A conversation is over: [`Tool::conversation_ended`].
-    fn conversation_ended(&self, _conversation: &str) {}
+    /// A session is over: [`Tool::session_ended`].
+    fn session_ended(&self, _session: &str) {}
 
     /// Does the work.
     fn run(
@@ -130,8 +130,8 @@ impl<T: TypedTool> Tool for T {
         }
     }
 
-    fn completed(&self, args: &Value, conversation: &str) -> Option<Value> {
-        TypedTool::completed(self, args, conversation)
+    fn completed(&self, args: &Value, session: &str) -> Option<Value> {
+        TypedTool::completed(self, args, session)
     }
 
     fn directory(&self, args: &Value) -> Option<String> {
@@ -142,8 +142,8 @@ impl<T: TypedTool> Tool for T {
         TypedTool::time(self, args)
     }
 
-    fn conversation_ended(&self, conversation: &str) {
-        TypedTool::conversation_ended(self, conversation);
+    fn session_ended(&self, session: &str) {
+        TypedTool::session_ended(self, session);
     }
 
     fn run<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<Output, ToolError>> {

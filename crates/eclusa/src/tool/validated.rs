@@ -42,12 +42,12 @@ fn checked(
     tool: &Registered,
     args: &Value,
     by: Author,
-    conversation: &str,
+    session: &str,
 ) -> Result<Option<Value>, Stop> {
     let arguments = tool.arguments();
     let new = arguments.normalised(args, by == Author::Model).map_err(Stop::InvalidArgs)?;
     arguments.check(new.as_ref().unwrap_or(args)).map_err(Stop::InvalidArgs)?;
-    let completed = tool.tool().completed(new.as_ref().unwrap_or(args), conversation);
+    let completed = tool.tool().completed(new.as_ref().unwrap_or(args), session);
     if let Some(completed) = &completed {
         arguments.check(completed).map_err(Stop::InvalidArgs)?;
     }
@@ -62,13 +62,13 @@ impl fmt::Debug for Validated {
 }
 
 impl Validated {
-    /// Checks a call of a conversation against its tool.
+    /// Checks a call of a session against its tool.
     pub(crate) fn check(
         tool: Arc<Registered>,
         call: Arc<ToolCall>,
-        conversation: &str,
+        session: &str,
     ) -> Result<Validated, Stop> {
-        let args = checked(&tool, &call.args, Author::Model, conversation)?.map(Arc::new);
+        let args = checked(&tool, &call.args, Author::Model, session)?.map(Arc::new);
         Ok(Validated::admit(call, tool, args))
     }
 
@@ -163,7 +163,7 @@ impl Validated {
         self.scripts().iter().find_map(Script::service)
     }
 
-    /// When and in which conversation it is judged, as far as rules ask.
+    /// When and in which session it is judged, as far as rules ask.
     pub fn context(&self) -> &JudgeContext {
         self.moment.as_deref().unwrap_or_else(|| JudgeContext::unknown())
     }
@@ -228,8 +228,8 @@ impl Validated {
     }
 
     /// The same call with other arguments, checked again.
-    pub(crate) fn with_args(self, args: Value, conversation: &str) -> Result<Validated, Stop> {
-        let new = checked(&self.tool, &args, Author::Reader, conversation)?.unwrap_or(args);
+    pub(crate) fn with_args(self, args: Value, session: &str) -> Result<Validated, Stop> {
+        let new = checked(&self.tool, &args, Author::Reader, session)?.unwrap_or(args);
         let moment = self.moment;
         Ok(Validated { moment, ..Validated::admit(self.call, self.tool, Some(Arc::new(new))) })
     }

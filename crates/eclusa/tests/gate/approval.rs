@@ -77,8 +77,8 @@ async fn without_anybody_to_ask_the_call_is_denied() {
 async fn allow_with_warning_is_an_explicit_recorded_choice() {
     // S2.20, S2.27, C1
     let mut world = world();
-    world.setup.on_no_approver = OnNoApprover::AllowWithWarning;
-    let mut events = world.setup.events.listen();
+    world.setup = world.setup.on_no_approver(OnNoApprover::AllowWithWarning);
+    let mut events = world.events.listen();
     let world = world.close();
     let reply = world.gate.pass(call("bash", "git push")).await;
     assert_eq!((reply.code(), reply.warnings().len()), ("ok", 1));
@@ -97,10 +97,10 @@ async fn allow_with_warning_is_an_explicit_recorded_choice() {
 async fn a_parked_question_waits_at_the_desk() {
     // C1: queue
     let mut world = world();
-    world.setup.on_no_approver = OnNoApprover::Queue;
+    world.setup = world.setup.on_no_approver(OnNoApprover::Queue);
     let desk = Arc::new(Person::default());
     desk.answers.lock().unwrap().push_back(Ok(Answer::Once));
-    world.setup.approval_queue = Some(desk.clone());
+    world.setup = world.setup.approval_queue(desk.clone());
     check(world, call("bash", "git push"), "did: git push", RAN).await;
     assert_eq!(desk.asked.lock().unwrap().len(), 1);
 }
@@ -111,7 +111,7 @@ async fn the_next_approver_is_tried_only_when_nobody_could_be_reached() {
         let mut world = world();
         let away = Person::default();
         away.answers.lock().unwrap().push_back(Err(first));
-        world.setup.approvers.push(Arc::new(away));
+        world.setup = world.setup.approver(away);
         world.person([Answer::Once])
     };
     let unavailable = NotAsked::Unavailable("no terminal".into());
@@ -191,9 +191,9 @@ async fn an_answer_for_the_conversation_holds_in_it_and_nowhere_else() {
     let asked = world.questions();
     assert_eq!(world.gate.pass(call("nest", "git 1")).await.code(), "ok");
     assert_eq!(world.questions(), asked);
-    let other = world.gate.for_run(Run { conversation: "other".into(), ..Run::default() });
+    let other = world.gate.for_run(Run { session: "other".into(), ..Run::default() });
     assert_eq!(other.pass(call("nest", "git 1")).await.code(), "denied_by_person");
-    world.gate.end_conversation();
+    world.gate.end_session();
     assert_eq!(world.gate.pass(call("nest", "git 1")).await.code(), "approver_failed");
 }
 
@@ -232,7 +232,7 @@ async fn a_remembered_answer_does_not_cover_another_revision() {
     }
     let world = world().person([Answer::Session, Answer::No("who are you?".into())]).close();
     let tool = |revision| Revised(TestTool { name: "fail", counters: Arc::default() }, revision);
-    let registry = &world.gate.setup().registry;
+    let registry = world.gate.registry();
     registry.register(Registration::new(tool("1")).replace()).unwrap();
     assert_eq!(world.gate.pass(call("fail", "git a")).await.code(), "tool_failed");
     registry.register(Registration::new(tool("2")).replace()).unwrap();
@@ -256,11 +256,11 @@ impl Remember for Kept {
 async fn always_is_kept_where_there_is_a_place_for_it() {
     let mut world = world().person([Answer::Always, Answer::Always]);
     let kept = Arc::new(Kept::default());
-    world.setup.remember = Some(kept.clone());
+    world.setup = world.setup.remember(kept.clone());
     let world = world.close();
     assert_eq!(world.gate.pass(call("look", "git a")).await.code(), "ok");
     assert_eq!(kept.0.lock().unwrap()[0].to_string(), "every call of `look`");
-    let other = world.gate.for_run(Run { conversation: "other".into(), ..Run::default() });
+    let other = world.gate.for_run(Run { session: "other".into(), ..Run::default() });
     assert_eq!(other.pass(call("look", "git b")).await.code(), "ok");
     assert_eq!(world.questions(), 1);
     // What cannot be kept is still a yes, once, and says so.
@@ -283,7 +283,7 @@ async fn a_tool_that_changes_while_a_person_thinks_is_not_run() {
         }
     }
     let mut world = world();
-    world.setup.approvers.push(Arc::new(Swaps(world.setup.registry.clone())));
+    world.setup = world.setup.approver(Swaps(world.registry.clone()));
     check(
         world,
         call("bash", "git push"),
@@ -351,7 +351,7 @@ impl Approver for Slow {
 async fn one_question_at_a_time() {
     let mut world = world();
     let slow = Arc::new(Slow::default());
-    world.setup.approvers.push(slow.clone());
+    world.setup = world.setup.approvers(vec![slow.clone()]);
     let world = world.close();
     let calls: Vec<ToolCall> =
         (0..6).map(|n| ToolCall::new(format!("c{n}"), "look", json!({"text": "git"}))).collect();
@@ -376,7 +376,7 @@ async fn waiting_for_a_person_is_not_the_tools_time() {
         }
     }
     let mut world = world();
-    world.setup.limits.approval = std::time::Duration::from_secs(600);
-    world.setup.approvers.push(Arc::new(Thinks));
+    world.limits.approval = std::time::Duration::from_secs(600);
+    world.setup = world.setup.approver(Thinks);
     check(world, call("bash", "git push"), "did: git push", RAN).await;
 }

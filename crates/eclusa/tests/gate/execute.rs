@@ -24,7 +24,7 @@ async fn a_call_may_ask_for_more_time_up_to_the_cap() {
     // S2.11, C15
     let took = |wanted: Option<Duration>| async move {
         let mut world = world();
-        world.setup.limits.time = Duration::from_secs(30);
+        world.limits.time = Duration::from_secs(30);
         let world = world.close();
         let before = tokio::time::Instant::now();
         let reply = world.gate.pass(ToolCall { time: wanted, ..call("hang", "x") }).await;
@@ -42,7 +42,7 @@ async fn a_call_may_ask_for_more_time_up_to_the_cap() {
 async fn the_time_that_a_person_takes_for_a_tools_question_is_not_the_tools() {
     let took = |thinks: &'static str| async move {
         let mut world = world();
-        world.setup.limits.approval = Duration::from_secs(100);
+        world.limits.approval = Duration::from_secs(100);
         let world = world.close();
         let before = tokio::time::Instant::now();
         assert_eq!(world.gate.pass(call("hang", thinks)).await.code(), "timed_out");
@@ -106,8 +106,8 @@ async fn the_caller_can_cancel_before_during_and_while_a_person_thinks() {
         }
     }
     let mut asking = world();
-    asking.setup.limits.approval = Duration::from_secs(600);
-    asking.setup.approvers.push(std::sync::Arc::new(Never));
+    asking.limits.approval = Duration::from_secs(600);
+    asking.setup = asking.setup.approver(Never);
     let asking = asking.close();
     let cancel = asking.gate.run().cancel.clone();
     let (reply, ()) = tokio::join!(asking.gate.pass(call("bash", "git x")), async {
@@ -144,8 +144,8 @@ async fn an_inner_call_needs_its_own_approval() {
 #[tokio::test]
 async fn tools_call_tools_only_so_deep() {
     let mut world = world();
-    world.setup.limits.output = 2000;
-    world.setup.limits.depth = 3;
+    world.limits.output = 2000;
+    world.limits.depth = 3;
     let world = world.close();
     let reply = world.gate.pass(call("nest", "again")).await;
     assert!(reply.text().contains("only 3 levels deep"), "{}", reply.text());

@@ -83,7 +83,7 @@ async fn a_policy_that_gives_no_reason_has_denied() {
         }
     }
     let mut world = world().mode(Mode::Yolo);
-    world.setup.set_policy(Silent);
+    world.setup = world.setup.policy(Silent);
     check(
         world,
         call("echo", "ls"),
@@ -141,7 +141,7 @@ async fn a_tool_that_panics_before_its_future_is_an_answer() {
             self.0.run(job)
         }
     }
-    world.setup.registry.add(Named(tool)).unwrap();
+    world.registry.add(Named(tool)).unwrap();
     let world = world.close();
     let reply = world.gate.pass(call("early", "x")).await;
     assert_eq!(
@@ -245,7 +245,7 @@ async fn checking_runs_and_records_nothing() {
 async fn outcomes_and_destructive_calls_are_counted() {
     // S1.57, S3.14
     let mut world = world();
-    world.setup.checkpoint = Some(std::sync::Arc::new(crate::preflight::Opens));
+    world.setup = world.setup.checkpoint(std::sync::Arc::new(crate::preflight::Opens));
     let world = world.close();
     for tool in ["echo", "deploy", "fail", "nope"] {
         world.gate.pass(call(tool, "x")).await;
@@ -261,11 +261,11 @@ async fn outcomes_and_destructive_calls_are_counted() {
 async fn events_tell_the_story_and_hold_nothing_up() {
     // S2.13, S3.5, S3.41, C28, S2.26
     let world = world().person([Answer::Once]).close();
-    let mut events = world.gate.setup().events.listen();
+    let mut events = world.gate.events().listen();
     let overheard = Arc::new(Mutex::new(Vec::new()));
     let ear = overheard.clone();
-    world.gate.setup().events.overhear(move |event| ear.lock().unwrap().push(event.clone()));
-    world.gate.setup().events.overhear(|_| panic!("an ear that breaks"));
+    world.gate.events().overhear(move |event| ear.lock().unwrap().push(event.clone()));
+    world.gate.events().overhear(|_| panic!("an ear that breaks"));
     world.gate.pass(call("bash", "git push")).await;
     let mut heard = Vec::new();
     let mut story = Vec::new();

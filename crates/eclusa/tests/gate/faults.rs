@@ -58,13 +58,13 @@ impl AuditSink for Breaks {
 
 fn breaking(at: usize, fault: Fault) -> Closed {
     let mut world = world();
-    world.setup.sink = Arc::new(Breaks {
+    world.setup = world.setup.log(Arc::new(Breaks {
         log: world.log.clone(),
         at,
         fault,
         count: AtomicUsize::new(0),
         hanging: std::sync::Mutex::default(),
-    });
+    }));
     world.close()
 }
 
@@ -126,7 +126,7 @@ impl AuditSink for Broken {
 async fn with_a_broken_log_nothing_ever_runs_and_everything_is_answered() {
     for fault in FAULTS {
         let mut world = world();
-        world.setup.sink = Arc::new(Broken(fault));
+        world.setup = world.setup.log(Arc::new(Broken(fault)));
         let world = world.close();
         let calls = TOOLS
             .iter()
@@ -158,7 +158,7 @@ impl Clock for BadClock {
 #[tokio::test]
 async fn a_clock_that_crashes_or_jumps_loses_no_call() {
     let mut world = world();
-    world.setup.clock = Arc::new(BadClock(AtomicUsize::new(0)));
+    world.setup = world.setup.clock(Arc::new(BadClock(AtomicUsize::new(0))));
     let world = world.close();
     for _ in 0..6 {
         assert_eq!(world.gate.pass(call("echo", "x")).await.code(), "ok");
@@ -190,7 +190,7 @@ impl Spool for BadSpool {
 async fn a_broken_spool_costs_the_middle_and_says_so() {
     for fault in FAULTS {
         let mut world = world();
-        world.setup.spool = Some(Arc::new(BadSpool(fault)));
+        world.setup = world.setup.spool(Arc::new(BadSpool(fault)));
         let world = world.close();
         let reply = world.gate.pass(call("echo", &"x".repeat(500))).await;
         assert_eq!(
@@ -229,8 +229,8 @@ async fn an_approver_that_fails_hangs_or_panics_has_said_no() {
     // Invariant 4, A4
     for fault in FAULTS {
         let mut world = world();
-        world.setup.approvers.push(Arc::new(BadApprover(fault)));
-        world.setup.on_no_approver = OnNoApprover::AllowWithWarning;
+        world.setup = world.setup.approver(BadApprover(fault));
+        world.setup = world.setup.on_no_approver(OnNoApprover::AllowWithWarning);
         let world = world.close();
         let reply = world.gate.pass(call("bash", "git push")).await;
         let expected = if fault == Fault::Hangs { "approval_expired" } else { "approver_failed" };

@@ -30,7 +30,7 @@ async fn s0_17_the_order_is_call_review_run_review_answer() {
         move || notes.lock().unwrap().push((what, counters.ran.load(SeqCst)))
     };
     let (before, after) = (note("input"), note("output"));
-    world.setup.reviewers = vec![
+    world.setup = world.setup.reviewers(vec![
         Arc::new(FnReviewer::input("before", move |_| {
             before();
             Ok(true)
@@ -39,7 +39,7 @@ async fn s0_17_the_order_is_call_review_run_review_answer() {
             after();
             Ok::<_, ReviewError>(Review::<Output>::Approve)
         })),
-    ];
+    ]);
     let world = world.close();
     let reply = world.gate.pass(call("echo", "a")).await;
     assert_eq!(reply.text(), "did: a");
@@ -108,7 +108,7 @@ async fn s1_10_s4_29_whether_to_ask_depends_on_the_arguments_and_policy_decides(
 #[tokio::test(start_paused = true)]
 async fn s1_45_a_call_has_thirty_seconds() {
     let mut world = world();
-    world.setup.limits.time = Limits::default().time;
+    world.limits.time = Limits::default().time;
     let world = world.close();
     let began = tokio::time::Instant::now();
     let reply = world.gate.pass(call("hang", "x")).await;
@@ -145,7 +145,7 @@ async fn s2_22_attended_a_call_pauses_and_the_handler_decides() {
         let mut world = world();
         let counters = world.counters.clone();
         let handler = Arc::new(Handler { says, counters, asked: Mutex::default() });
-        world.setup.approvers.push(handler.clone());
+        world.setup = world.setup.approvers(vec![handler.clone()]);
         let world = world.close();
         let reply = world.gate.pass(call("bash", "git x")).await;
         let args = json!({"count": 1, "text": "git x"});
@@ -197,7 +197,7 @@ impl ReverseThinker for Thinker {
 async fn s3_36_nobody_argues_about_a_tool_that_did_not_ask_for_it() {
     let mut world = world();
     let thought = Arc::new(AtomicUsize::new(0));
-    world.setup.reverse_thinker = Some(Arc::new(Thinker(thought.clone())));
+    world.setup = world.setup.reverse_thinker(Arc::new(Thinker(thought.clone())));
     let world = world.close();
     for tool in ["echo", "look", "bash", "nest"] {
         world.gate.pass(call(tool, "a")).await;

@@ -76,8 +76,8 @@ impl Approver for Careful {
 
 fn careful() -> World {
     let mut world = world();
-    world.setup.checkpoint = Some(Arc::new(Careful::default()));
-    world.setup.reverse_thinker = Some(Arc::new(Careful::default()));
+    world.setup = world.setup.checkpoint(Arc::new(Careful::default()));
+    world.setup = world.setup.reverse_thinker(Arc::new(Careful::default()));
     world
 }
 
@@ -175,12 +175,12 @@ async fn the_order_of_the_passes_is_configurable() {
         let notes = Arc::new(Mutex::new(Vec::new()));
         let careful = Arc::new(Careful(notes.clone()));
         let mut world = world();
-        world.setup.checkpoint = Some(careful.clone());
-        world.setup.reverse_thinker = Some(careful.clone());
-        world.setup.approvers.push(careful);
-        world.setup.order = order.to_vec();
+        world.setup = world.setup.checkpoint(careful.clone());
+        world.setup = world.setup.reverse_thinker(careful.clone());
+        world.setup = world.setup.approvers(vec![careful]);
+        world.setup = world.setup.order(order.to_vec());
         let tool = TestTool { name: "echo", counters: world.counters.clone() };
-        world.setup.registry.add(Everything(tool)).unwrap();
+        world.registry.add(Everything(tool)).unwrap();
         let world = world.close();
         assert_eq!(world.gate.pass(call("everything", text)).await.code(), "ok");
         notes.lock().unwrap().clone().join(" ")

@@ -18,7 +18,7 @@ async fn a_call_that_ran_has_a_start_and_an_end_that_point_at_each_other() {
     // S0.34, S1.64, S3.25, S3.33, S4.34, invariant 5
     let mut world = world();
     world.run.principal = "ana".into();
-    world.run.conversation = "talk".into();
+    world.run.session = "talk".into();
     let world = world.close();
     let reply = world.gate.pass(call("bash", "ls").because("to see").from(Origin::Mcp)).await;
     let [start, end] = &world.bodies()[..] else { panic!("two records") };
@@ -79,7 +79,7 @@ async fn a_call_that_only_looks_has_one_record_that_says_everything() {
     let read = || vec![Touch::Read("a.txt".into())];
     let passed = async |registration: Registration| {
         let world = world().close();
-        world.gate.setup().registry.register(registration).unwrap();
+        world.gate.registry().register(registration).unwrap();
         let reply = world.gate.pass(ToolCall::new("c1", "looks", json!({}))).await;
         (world, reply)
     };
@@ -127,14 +127,14 @@ impl Tool for Elsewhere {
 #[tokio::test]
 async fn a_call_that_runs_elsewhere_has_one_record_before_anybody_is_told() {
     let world = world().mode(Mode::AutoApprove).close();
-    world.gate.setup().registry.add(Elsewhere).unwrap();
+    world.gate.registry().add(Elsewhere).unwrap();
     let reply = world.gate.pass(ToolCall::new("c1", "elsewhere", json!({}))).await;
     assert_eq!((reply.code(), world.events().as_str()), ("ok", "ended:ok"));
     assert_eq!((&world.bodies()[0]["decision"], reply.number()), (&json!("allow"), Some(1)));
     let mut world = crate::world::world().mode(Mode::AutoApprove);
-    world.setup.sink = Arc::new(FullDisk);
+    world.setup = world.setup.log(Arc::new(FullDisk));
     let world = world.close();
-    world.gate.setup().registry.add(Elsewhere).unwrap();
+    world.gate.registry().add(Elsewhere).unwrap();
     let reply = world.gate.pass(ToolCall::new("c1", "elsewhere", json!({}))).await;
     assert_eq!((reply.code(), reply.content().contains("may run")), ("audit_unavailable", false));
 }
@@ -142,9 +142,9 @@ async fn a_call_that_runs_elsewhere_has_one_record_before_anybody_is_told() {
 #[tokio::test]
 async fn what_a_call_saw_that_cannot_be_recorded_is_kept_back() {
     let mut world = world();
-    world.setup.sink = Arc::new(FullDisk);
+    world.setup = world.setup.log(Arc::new(FullDisk));
     let world = world.close();
-    world.gate.setup().registry.add(Looks(Vec::new())).unwrap();
+    world.gate.registry().add(Looks(Vec::new())).unwrap();
     let reply = world.gate.pass(ToolCall::new("c1", "looks", json!({}))).await;
     assert_eq!(reply.code(), "executed_unrecorded");
     assert!(!reply.content().contains("as call"), "{}", reply.content());

@@ -81,11 +81,8 @@ async fn aliases_lead_to_the_tool_under_its_own_name() {
     // S3.15, C18
     let world = world();
     let facts = Facts { aliases: vec!["Read".into(), "read_file".into()], ..Facts::default() };
-    world.setup.registry.add(Named { name: "read".into(), facts }).unwrap();
-    assert_eq!(
-        world.setup.registry.add(tool("Read")),
-        Err(RegistryError::Duplicate("Read".into()))
-    );
+    world.registry.add(Named { name: "read".into(), facts }).unwrap();
+    assert_eq!(world.registry.add(tool("Read")), Err(RegistryError::Duplicate("Read".into())));
     let world = world.close();
     let reply = world.gate.pass(ToolCall::new("c", "read_file", json!({}))).await;
     assert_eq!((reply.tool(), reply.text()), ("read", "read"));

@@ -9,9 +9,9 @@ use crate::world::*;
 
 fn with_limit(limit: usize, cut: Cut) -> World {
     let mut world = world();
-    world.setup.limits.output = limit;
-    world.setup.limits.cut = cut;
-    world.setup.spool = Some(Arc::new(MemorySpool::default()));
+    world.limits.output = limit;
+    world.limits.cut = cut;
+    world.setup = world.setup.spool(Arc::new(MemorySpool::default()));
     world
 }
 
@@ -66,7 +66,7 @@ async fn what_is_cut_is_kept_whole_and_readable_by_range() {
     assert!(reply.text().ends_with("line 499\n"));
     let reference = reply.spool().unwrap();
     assert!(reply.text().contains(reference));
-    let spool = world.gate.setup().spool.clone().unwrap();
+    let spool = world.gate.spool().cloned().unwrap();
     let whole = format!("did: {text}");
     assert_eq!(spool.read(reference, 0..usize::MAX).await.unwrap(), whole);
     assert_eq!(spool.read(reference, 5..11).await.unwrap(), "line 0");
@@ -77,8 +77,8 @@ async fn what_is_cut_is_kept_whole_and_readable_by_range() {
 
 #[tokio::test]
 async fn without_a_spool_the_loss_is_said() {
-    let mut world = with_limit(10, Cut::HeadTail);
-    world.setup.spool = None;
+    let mut world = world();
+    world.limits.output = 10;
     let (reply, _) = output(world, &"x".repeat(100)).await;
     assert!(reply.text().contains("bytes cut and lost: no spool is set up"));
     assert!(reply.warnings()[0].contains("could not be kept"));
@@ -89,8 +89,8 @@ async fn secrets_are_taken_out_of_text_structure_records_and_events() {
     // S0.25, C28, A13
     let token = format!("ghp_{}", "A1b2C3d4E5f6".repeat(3));
     let mut world = world();
-    world.setup.limits.output = 1000;
-    let mut events = world.setup.events.listen();
+    world.limits.output = 1000;
+    let mut events = world.events.listen();
     let world = world.person([Answer::Once]).close();
     let leak = ToolCall::new("c1", "bash", json!({"text": format!("git {token}")}));
     let reply = world.gate.pass(leak.because(format!("needs {token}"))).await;
@@ -122,7 +122,7 @@ async fn the_log_holds_as_much_of_the_arguments_as_configured() {
     // C28
     let args = |how: ArgsInLog| async move {
         let mut world = world();
-        world.setup.args_in_log = how;
+        world.setup = world.setup.args_in_log(how);
         let world = world.close();
         world.gate.pass(call("echo", &"x".repeat(5000))).await;
         world.bodies().remove(0)

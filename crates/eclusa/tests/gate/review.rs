@@ -187,9 +187,9 @@ async fn the_output_filter_drops_keys_of_objects_only() {
             })
         });
         let mut world = world();
-        world.setup.limits.output = 1000;
+        world.limits.output = 1000;
         let review = ReviewConfig { output: Some(Arc::new(filter)), input: None };
-        world.setup.registry.register(Registration::new(Data(value)).review(review)).unwrap();
+        world.registry.register(Registration::new(Data(value)).review(review)).unwrap();
         let world = world.close();
         let reply = world.gate.pass(ToolCall::new("c", "data", json!({}))).await;
         (reply.text().to_owned(), reply.data().cloned())
@@ -228,8 +228,8 @@ async fn review_belongs_to_the_registration_of_a_tool() {
         let world = world();
         let tool = TestTool { name: "echo", counters: world.counters.clone() };
         let registration = Registration::new(tool).review(review.clone()).replace();
-        world.setup.registry.register(registration).unwrap();
-        assert!(world.setup.registry.get("echo").unwrap().review().input.is_some());
+        world.registry.register(registration).unwrap();
+        assert!(world.registry.get("echo").unwrap().review().input.is_some());
         world
     };
     check(
@@ -334,7 +334,7 @@ async fn repeated_decisions_can_be_cached() {
         })
     };
     let mut cached = world().reviewer(counting(asked.clone()));
-    cached.setup.review_cache = Some(ReviewCache::new(Duration::from_secs(60), 2));
+    cached.setup = cached.setup.review_cache(ReviewCache::new(Duration::from_secs(60), 2));
     let cached = cached.close();
     for text in ["a", "a", "b", "a"] {
         cached.gate.pass(call("echo", text)).await;
@@ -349,7 +349,7 @@ async fn repeated_decisions_can_be_cached() {
     cached.gate.pass(call("look", "a")).await;
     assert_eq!(asked.load(SeqCst), 5);
     let mut short = world().reviewer(counting(asked.clone()));
-    short.setup.review_cache = Some(ReviewCache::new(Duration::ZERO, 2));
+    short.setup = short.setup.review_cache(ReviewCache::new(Duration::ZERO, 2));
     let short = short.close();
     short.gate.pass(call("echo", "a")).await;
     short.gate.pass(call("echo", "a")).await;

@@ -37,12 +37,12 @@ async fn what_tools_call_is_kept_to_the_same_tools() {
 async fn taint_goes_out_and_comes_back_in() {
     let world = world().close();
     assert_eq!(world.gate.taint(), None);
-    world.gate.bring_from_outside("a page").unwrap();
-    world.gate.bring_from_outside("another page").unwrap();
+    world.gate.mark_tainted("a page").unwrap();
+    world.gate.mark_tainted("another page").unwrap();
     assert_eq!(world.gate.taint().as_deref(), Some("a page"));
-    let other = Run { conversation: "other".into(), ..Run::default() };
+    let other = Run { session: "other".into(), ..Run::default() };
     assert_eq!(world.gate.for_run(other).taint(), None);
-    world.gate.end_conversation();
+    world.gate.end_session();
     assert_eq!(world.gate.taint(), None);
 }
 
@@ -77,7 +77,7 @@ async fn each_reply_is_told_when_it_is_there() {
         let later = world.bodies().iter().any(|it| it["call"] == format!("c{}", place + 1));
         told.lock().unwrap().push((place, reply.code(), later));
     };
-    world.gate.pass_all_telling(calls, note).await;
+    world.gate.pass_all_with(calls, note).await;
     let told = told.into_inner().unwrap();
     assert_eq!(told, [(0, "ok", false), (1, "ok", false), (2, "unknown_tool", false)]);
 }
@@ -85,18 +85,18 @@ async fn each_reply_is_told_when_it_is_there() {
 #[tokio::test]
 async fn events_name_their_conversation() {
     let world = world().close();
-    let mut events = world.gate.setup().events.listen();
+    let mut events = world.gate.events().listen();
     world
         .gate
-        .for_run(Run { conversation: "k3".into(), ..Run::default() })
+        .for_run(Run { session: "k3".into(), ..Run::default() })
         .pass(call("echo", "a"))
         .await;
     while let Ok(event) = events.try_recv() {
         match &*event {
-            Event::Received { conversation, .. }
-            | Event::Started { conversation, .. }
-            | Event::Progress { conversation, .. }
-            | Event::Ended { conversation, .. } => assert_eq!(&**conversation, "k3"),
+            Event::Received { session, .. }
+            | Event::Started { session, .. }
+            | Event::Progress { session, .. }
+            | Event::Ended { session, .. } => assert_eq!(&**session, "k3"),
             other => panic!("{other:?}"),
         }
     }

@@ -34,7 +34,7 @@ async fn neighbours_run_together_and_the_rest_alone_in_order() {
 #[tokio::test]
 async fn no_more_than_the_limit_run_at_once() {
     let mut world = world();
-    world.setup.limits.concurrent = 3;
+    world.limits.concurrent = 3;
     let world = world.close();
     let replies = world.gate.pass_all(turn(&[("echo", "x"); 20])).await;
     assert_eq!(codes(&replies), ["ok"; 20]);
@@ -132,7 +132,7 @@ proptest! {
         let calls: Vec<(&str, &str)> = calls.iter().map(|(tool, text)| (tools[*tool], texts[*text])).collect();
         runtime.block_on(async {
             let mut world = world();
-            world.setup.limits.concurrent = limit;
+            world.limits.concurrent = limit;
             let world = world.close();
             let replies = world.gate.pass_all(turn(&calls)).await;
             assert_eq!(replies.len(), calls.len());

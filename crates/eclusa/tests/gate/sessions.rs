@@ -75,13 +75,14 @@ fn process_with(rules: Vec<Rule>, sessions: Arc<dyn SessionState>, answers: &[An
     let budget = Budget { files: Some(2), ..Budget::default() };
     let effects = EffectLimits { budget, ..EffectLimits::default() };
     let rules = Rules::new(rules, &root).with_effects(effects);
-    let mut setup = GateSetup::new(Arc::new(registry), rules, Arc::new(MemoryLog::default()));
-    setup.workspace = Some(Workspace::open(&root, dir.path().join("state")).unwrap().0);
+    let mut setup = Gate::builder()
+        .registry(registry)
+        .policy(rules)
+        .workspace(Workspace::open(&root, dir.path().join("state")).unwrap().0);
     let person = Arc::new(Person::default());
     person.answers.lock().unwrap().extend(answers.iter().cloned().map(Ok));
-    setup.approvers.push(person.clone());
-    setup.sessions = sessions;
-    Process { gate: Gate::new(setup), person, dir }
+    setup = setup.approvers(vec![person.clone()]).sessions(sessions);
+    Process { gate: setup.build().unwrap(), person, dir }
 }
 
 impl Process {
@@ -95,19 +96,19 @@ impl Process {
     }
 }
 
-fn modes(conversation: &str, mode: Mode) -> ModeRule {
-    let conversation = Some(Names::new([conversation]).unwrap());
-    ModeRule { mode, client: None, conversation }
+fn modes(session: &str, mode: Mode) -> ModeRule {
+    let session = Some(Names::new([session]).unwrap());
+    ModeRule { mode, client: None, session }
 }
 
 #[tokio::test]
 async fn rules_about_modes_hold_for_every_run_and_for_no_other() {
     let mut world = world();
-    world.setup.modes = vec![modes("careful", Mode::ConfirmAll), modes("loose", Mode::Yolo)];
+    world.setup =
+        world.setup.modes(vec![modes("careful", Mode::ConfirmAll), modes("loose", Mode::Yolo)]);
     let gate = world.close().gate;
-    let named = |gate: &Gate, name: &str| {
-        gate.for_run(Run { conversation: name.into(), ..gate.run().clone() })
-    };
+    let named =
+        |gate: &Gate, name: &str| gate.for_run(Run { session: name.into(), ..gate.run().clone() });
     let decided = |gate: &Gate| {
         let call = ToolCall::new("c", "echo", json!({"text": "x"}));
         gate.check(call).unwrap().1.decision
@@ -121,7 +122,7 @@ async fn rules_about_modes_hold_for_every_run_and_for_no_other() {
     assert_eq!(decided(&named(&loose, "careful")), Decision::Ask);
     // What a run is held to is never loosened.
     let held = gate.run().clone().held_to(Some(Mode::ConfirmAll));
-    let held = gate.for_run(Run { conversation: "loose".into(), ..held });
+    let held = gate.for_run(Run { session: "loose".into(), ..held });
     assert_eq!(decided(&held), Decision::Ask);
     assert_eq!(gate.in_mode(Mode::ConfirmAll).run().mode_in_force(), Mode::ConfirmAll);
 }
@@ -133,15 +134,14 @@ async fn what_a_call_used_when_it_was_judged_is_not_counted_again_when_it_runs()
     let validity = Validity { times: Some(1), ..Validity::default() };
     let rule = Rule::new(Decision::Allow).domain(["docs.example"]).unwrap().id("once");
     let rules = Rules::new(vec![rule.bounded(validity).unwrap()], Path::new("/w"));
-    let setup = GateSetup::new(Arc::new(registry), rules, Arc::new(MemoryLog::default()));
-    let gate = Gate::new(setup);
+    let setup = Gate::builder().registry(registry).policy(rules);
+    let gate = setup.build().unwrap();
     let call = || ToolCall::new("c", "fetch", json!({"what": "docs.example"}));
     let judged = gate.pass(call()).await;
     assert_eq!((judged.code(), &judged.uses().rules[..]), ("ok", &["once".to_owned()][..]));
     assert_ne!(gate.pass(call()).await.code(), "ok", "it is used up");
     let before = Some(Arc::new(judged.uses().clone()));
-    let same =
-        gate.for_run(Run { judged_before: before, conversation: "b".into(), ..Run::default() });
+    let same = gate.for_run(Run { judged_before: before, session: "b".into(), ..Run::default() });
     assert_eq!(same.pass(call()).await.code(), "ok");
 }
 
@@ -153,9 +153,9 @@ async fn processes_of_a_session_know_what_came_into_it_and_what_people_answered(
     let second = process(sessions.clone(), &[Answer::Once]);
     assert_eq!(second.pass("fetch", "docs.example").await.code(), "ok");
     assert_eq!(second.asked(), 1, "{:?}", second.gate.taint());
-    second.gate.leave_conversation();
+    second.gate.leave_session();
     assert!(first.gate.taint().is_some(), "a session that is left may be taken up again");
-    first.gate.end_conversation();
+    first.gate.end_session();
     assert_eq!(second.gate.taint(), None);
 }
 
@@ -173,7 +173,7 @@ async fn a_budget_holds_over_the_processes_of_a_session_and_a_yes_begins_it_anew
     assert_eq!(fourth.pass("put", "d").await.code(), "ok");
     assert_eq!(fourth.asked(), 0);
     let other = process(sessions, &[]);
-    let gate = other.gate.for_run(Run { conversation: "other".into(), ..Run::default() });
+    let gate = other.gate.for_run(Run { session: "other".into(), ..Run::default() });
     for name in ["a", "b"] {
         let call = ToolCall::new("c", "put", json!({"what": name}));
         assert_eq!(gate.pass(call).await.code(), "ok");

@@ -103,16 +103,16 @@ impl Place {
         registry.register(tool).unwrap();
         let rules = Rules::new(setting.rules, &root).with_effects(setting.effects);
         let log = Arc::new(MemoryLog::default());
-        let mut setup = GateSetup::new(Arc::new(registry), rules, log.clone());
+        let mut setup = Gate::builder().registry(registry).policy(rules).log(log.clone());
         if setting.workspace {
             let (workspace, _) = Workspace::open(&root, dir.path().join("state")).unwrap();
-            setup.workspace = Some(workspace);
+            setup = setup.workspace(workspace);
         }
         let person = Arc::new(Person::default());
         person.answers.lock().unwrap().extend(setting.answers.into_iter().map(Ok));
-        setup.approvers.push(person.clone());
+        setup = setup.approvers(vec![person.clone()]);
         let run = Run { mode: setting.mode, ..Run::default() };
-        Place { dir, gate: Gate::new(setup).for_run(run), log, person }
+        Place { dir, gate: setup.build().unwrap().for_run(run), log, person }
     }
 
     async fn put(&self, args: Value) -> Reply {
@@ -267,11 +267,13 @@ async fn a16_what_changed_meanwhile_is_a_conflict_and_nothing_is_written() {
     }
     let registry = Registry::new();
     registry.add(Writer { root: root.clone() }).unwrap();
-    let mut setup =
-        GateSetup::new(Arc::new(registry), Rules::new(Vec::new(), &root), place.log.clone());
-    setup.workspace = place.gate.setup().workspace.clone();
-    setup.approvers.push(Arc::new(Meddler(root.join("a"))));
-    let gate = Gate::new(setup);
+    let setup = Gate::builder()
+        .registry(registry)
+        .policy(Rules::new(Vec::new(), &root))
+        .log(place.log.clone())
+        .workspace(place.gate.workspace().cloned().unwrap())
+        .approver(Meddler(root.join("a")));
+    let gate = setup.build().unwrap();
     let args = json!({"path": "a", "text": "new", "also": "b"});
     let reply = gate.pass(ToolCall::new("c1", "put", args)).await;
     assert_eq!(reply.code(), "conflict");
@@ -358,12 +360,14 @@ async fn rules_that_changed_while_a_person_thought_are_heard() {
     let root = place.dir.path().join("workspace");
     let registry = Registry::new();
     registry.add(Writer { root: root.clone() }).unwrap();
-    let mut setup =
-        GateSetup::new(Arc::new(registry), Rules::new(Vec::new(), &root), place.log.clone());
-    setup.workspace = place.gate.setup().workspace.clone();
+    let mut setup = Gate::builder()
+        .registry(registry)
+        .policy(Rules::new(Vec::new(), &root))
+        .log(place.log.clone())
+        .workspace(place.gate.workspace().cloned().unwrap());
     let changer = Arc::new(Changer(Default::default(), root));
-    setup.approvers.push(changer.clone());
-    let gate = Gate::new(setup);
+    setup = setup.approvers(vec![changer.clone()]);
+    let gate = setup.build().unwrap();
     let _ = changer.0.set(gate.clone());
     let reply = gate.pass(ToolCall::new("c1", "put", json!({"path": "a", "text": "1"}))).await;
     assert_eq!((reply.code(), place.file("a")), ("changes_discarded", None));
@@ -377,7 +381,7 @@ async fn what_was_committed_can_be_undone_by_its_number() {
     let undo = reply.undo().unwrap();
     let number = reply.number().unwrap();
     assert_eq!(undo.data, json!({"call": number}));
-    let workspace = place.gate.setup().workspace.clone().unwrap();
+    let workspace = place.gate.workspace().cloned().unwrap();
     workspace.undo(900, &[number], Durability::Crash).unwrap();
     assert_eq!(place.file("a").as_deref(), Some("1"));
 }

@@ -54,8 +54,18 @@ struct Place {
 }
 
 impl Place {
-    /// Somebody says no to every change; the setup is as usual but for this.
-    fn new(rules: Vec<Rule>, change: impl FnOnce(&mut GateSetup)) -> Place {
+    /// Somebody says no to every change.
+    fn new(rules: Vec<Rule>, change: impl FnOnce(GateBuilder) -> GateBuilder) -> Place {
+        let no = Some(Answer::No("not now".to_owned()));
+        Place::answered(no, rules, change)
+    }
+
+    /// Somebody answers this, or nobody is there; the setup is as usual but for `change`.
+    fn answered(
+        answer: Option<Answer>,
+        rules: Vec<Rule>,
+        change: impl FnOnce(GateBuilder) -> GateBuilder,
+    ) -> Place {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("workspace");
         std::fs::create_dir(&root).unwrap();
@@ -63,13 +73,17 @@ impl Place {
         registry.add(Build).unwrap();
         let log = Arc::new(MemoryLog::default());
         let rules = Rules::new(rules, &root);
-        let mut setup = GateSetup::new(Arc::new(registry), rules, log.clone());
-        setup.workspace = Some(Workspace::open(&root, dir.path().join("state")).unwrap().0);
-        let person = Arc::new(Person::default());
-        person.answers.lock().unwrap().push_back(Ok(Answer::No("not now".to_owned())));
-        setup.approvers.push(person);
-        change(&mut setup);
-        Place { dir, gate: Gate::new(setup), log }
+        let mut setup = Gate::builder()
+            .registry(registry)
+            .policy(rules)
+            .log(log.clone())
+            .workspace(Workspace::open(&root, dir.path().join("state")).unwrap().0);
+        if let Some(answer) = answer {
+            let person = Person::default();
+            person.answers.lock().unwrap().push_back(Ok(answer));
+            setup = setup.approver(person);
+        }
+        Place { dir, gate: change(setup).build().unwrap(), log }
     }
 
     async fn build(&self, args: Value) -> Reply {
@@ -88,7 +102,7 @@ const WHY: &str = "changes discarded, nothing was applied: denied by a person: n
 #[tokio::test]
 async fn c34_what_ran_is_told_when_its_changes_are_discarded() {
     // S1.34
-    let place = Place::new(Vec::new(), |_| {});
+    let place = Place::new(Vec::new(), |it| it);
     let reply = place.build(json!({"say": "3 tests passed"})).await;
     assert_eq!((reply.code(), reply.refused()), ("changes_discarded", true));
     assert_eq!(reply.output(), Some("3 tests passed"));
@@ -107,7 +121,7 @@ async fn c34_what_ran_is_told_when_its_changes_are_discarded() {
 
 #[tokio::test]
 async fn how_the_tool_failed_is_told_too() {
-    let place = Place::new(Vec::new(), |_| {});
+    let place = Place::new(Vec::new(), |it| it);
     let reply = place.build(json!({"say": "1 test failed", "fail": true})).await;
     assert_eq!(reply.code(), "changes_discarded");
     assert_eq!(reply.content(), format!("{WHY}\nexit status 1\n1 test failed"));
@@ -117,14 +131,14 @@ async fn how_the_tool_failed_is_told_too() {
 #[tokio::test]
 async fn it_is_redacted_cut_and_saved_like_any_output() {
     let place = Place::new(Vec::new(), |setup| {
-        setup.limits.output = 100;
-        setup.spool = Some(Arc::new(MemorySpool::default()));
+        let setup = setup.limits(Limits { output: 100, ..Limits::default() });
+        setup.spool(Arc::new(MemorySpool::default()))
     });
     let token = format!("ghp_{}", "A1b2C3d4E5f6".repeat(3));
     let reply = place.build(json!({"say": format!("{token} {}", "x".repeat(500))})).await;
     assert_eq!(reply.code(), "changes_discarded");
     assert!(reply.truncated() && !reply.content().contains(&token), "{}", reply.content());
-    let spool = place.gate.setup().spool.clone().unwrap();
+    let spool = place.gate.spool().cloned().unwrap();
     let whole = spool.read(reply.spool().unwrap(), 0..usize::MAX).await.unwrap();
     assert!(!whole.contains(&token) && whole.ends_with(&"x".repeat(500)));
     assert_eq!(place.last()["output"]["redacted"], 1);
@@ -135,7 +149,7 @@ async fn a_reviewer_may_hold_it_back_and_still_nothing_was_applied() {
     let place = Place::new(Vec::new(), |setup| {
         let no =
             |_: &Validated, _: &Output| Ok(Review::<Output>::Deny("not for models".to_owned()));
-        setup.reviewers.push(Arc::new(FnReviewer::output("reader", no)));
+        setup.reviewer(FnReviewer::output("reader", no))
     });
     let reply = place.build(json!({"say": "the plan"})).await;
     assert_eq!(reply.code(), "changes_discarded");
@@ -147,7 +161,7 @@ async fn a_reviewer_may_hold_it_back_and_still_nothing_was_applied() {
 #[tokio::test]
 async fn what_a_rule_denies_before_it_runs_has_no_output() {
     let deny = Rule::new(Decision::Deny).tool(["build"]).unwrap();
-    let place = Place::new(vec![deny], |_| {});
+    let place = Place::new(vec![deny], |it| it);
     let reply = place.build(json!({"say": "never"})).await;
     assert_eq!((reply.code(), reply.output()), ("denied_by_policy", None));
 }
@@ -155,14 +169,7 @@ async fn what_a_rule_denies_before_it_runs_has_no_output() {
 #[tokio::test]
 async fn nobody_to_ask_and_an_end_of_the_turn_tell_it_as_well() {
     for (answer, code) in [(None, "changes_discarded"), (Some(Answer::Abort), "aborted")] {
-        let place = Place::new(Vec::new(), |setup| {
-            setup.approvers.clear();
-            if let Some(answer) = answer {
-                let person = Arc::new(Person::default());
-                person.answers.lock().unwrap().push_back(Ok(answer));
-                setup.approvers.push(person);
-            }
-        });
+        let place = Place::answered(answer, Vec::new(), |it| it);
         let reply = place.build(json!({"say": "built"})).await;
         assert_eq!((reply.code(), reply.output()), (code, Some("built")));
     }

@@ -16,7 +16,7 @@ fn shell_text_that_nobody_reads_is_asked_about() {
     let deny = Rule::new(Decision::Deny).commands(["rm"]).unwrap().because("it deletes");
     let rules = Rules::new(vec![allow, all, deny], Path::new("/workspace"));
     let log = Arc::new(MemoryLog::default());
-    let gate = Gate::new(GateSetup::new(Arc::new(registry), rules, log));
+    let gate = Gate::builder().registry(registry).policy(rules).log(log).build().unwrap();
     let (_, verdict) = gate.check(ToolCall::new("1", "bash", json!({"text": "ls"}))).unwrap();
     assert_eq!(verdict.decision, Decision::Ask);
     assert!(verdict.why().contains("not read") && verdict.why().contains("perhaps it deletes"));

@@ -31,7 +31,7 @@ impl Tool for Schema {
 
 fn wide() -> World {
     let mut world = world();
-    world.setup.limits.output = 10_000;
+    world.limits.output = 10_000;
     world
 }
 
@@ -42,7 +42,7 @@ async fn passed(
     args: Value,
 ) -> String {
     let world = wide();
-    world.setup.registry.register(register(Registration::new(Schema(schema)))).unwrap();
+    world.registry.register(register(Registration::new(Schema(schema)))).unwrap();
     let world = world.close();
     let reply = world.gate.pass(ToolCall::new("c", "schema", args)).await;
     let text = reply.content().into_owned();
@@ -164,8 +164,8 @@ async fn hidden_arguments_are_neither_shown_nor_taken_from_a_model() {
     });
     let world = wide();
     let registration = Registration::new(Schema(schema)).hidden(["key"]);
-    world.setup.registry.register(registration).unwrap();
-    let shown = world.setup.registry.get("schema").unwrap().schema().clone();
+    world.registry.register(registration).unwrap();
+    let shown = world.registry.get("schema").unwrap().schema().clone();
     assert!(shown["properties"].get("key").is_none());
     let fills = FnReviewer::input("fills", |_| Ok(Review::Merge(json!({"key": "host's"}))));
     let world = world.reviewer(fills).close();
@@ -262,7 +262,7 @@ async fn typed_tools_have_the_schema_of_their_arguments() {
         }
     }
     let world = world();
-    world.setup.registry.add(Repeat).unwrap();
+    world.registry.add(Repeat).unwrap();
     let world = world.close();
     let reply = world.gate.pass(ToolCall::new("c", "repeat", json!({"word": "ab"}))).await;
     assert_eq!(reply.text(), "ababab");

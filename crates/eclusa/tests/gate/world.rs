@@ -158,7 +158,10 @@ pub(crate) const TOOLS: [&str; 9] =
 
 /// The world before its gate is closed.
 pub(crate) struct World {
-    pub(crate) setup: GateSetup,
+    pub(crate) setup: GateBuilder,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) limits: Limits,
+    pub(crate) events: Events,
     pub(crate) run: Run,
     pub(crate) log: Arc<MemoryLog>,
     pub(crate) counters: Arc<Counters>,
@@ -167,28 +170,34 @@ pub(crate) struct World {
 
 pub(crate) fn world() -> World {
     let counters = Arc::new(Counters::default());
-    let registry = Registry::new();
+    let registry = Arc::new(Registry::new());
     for name in TOOLS {
         registry.add(TestTool { name, counters: counters.clone() }).unwrap();
     }
     let log = Arc::new(MemoryLog::default());
-    let mut setup = GateSetup::new(Arc::new(registry), Prefixes, log.clone());
+    let events = Events::default();
+    let setup = Gate::builder().registry(registry.clone()).policy(Prefixes).log(log.clone());
+    let setup = setup.events(events.clone());
     // Long for a busy machine; tests in which something hangs run on a clock that jumps.
     let limit = Duration::from_secs(5);
-    setup.limits.time = limit;
-    setup.limits.review = limit;
-    setup.limits.checkpoint = limit;
-    setup.limits.approval = limit;
-    setup.limits.audit = limit;
-    setup.limits.output = 40;
-    World { setup, run: Run::default(), log, counters, person: Arc::default() }
+    let limits = Limits {
+        time: limit,
+        review: limit,
+        checkpoint: limit,
+        approval: limit,
+        audit: limit,
+        output: 40,
+        ..Limits::default()
+    };
+    let (run, person) = (Run::default(), Arc::default());
+    World { setup, registry, limits, events, run, log, counters, person }
 }
 
 impl World {
     /// With somebody who gives these answers.
     pub(crate) fn person(mut self, answers: impl IntoIterator<Item = Answer>) -> World {
         self.person.answers.lock().unwrap().extend(answers.into_iter().map(Ok));
-        self.setup.approvers.push(self.person.clone());
+        self.setup = self.setup.approvers(vec![self.person.clone()]);
         self
     }
 
@@ -198,12 +207,12 @@ impl World {
     }
 
     pub(crate) fn reviewer(mut self, reviewer: impl Reviewer + 'static) -> World {
-        self.setup.reviewers.push(Arc::new(reviewer));
+        self.setup = self.setup.reviewer(reviewer);
         self
     }
 
     pub(crate) fn close(self) -> Closed {
-        let gate = Gate::new(self.setup).for_run(self.run);
+        let gate = self.setup.limits(self.limits).run(self.run).build().unwrap();
         Closed { gate, log: self.log, counters: self.counters, person: self.person }
     }
 }

@@ -42,7 +42,7 @@ fn queued(case: &Value) -> QueuedQuestion {
         can_always: true,
         task: None,
         principal: "me".to_owned(),
-        conversation: "talk".to_owned(),
+        session: "talk".to_owned(),
         time: Duration::from_secs(60),
     };
     QueuedQuestion {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eclusa::{Gate, Mode, Run};
+use eclusa::{Gate, Mode, Run, session::chosen_mode};
 use eclusa_config::{KeySource, ModelSettings};
 use eclusa_mcp::Gateway;
 use tokio::{sync::mpsc::UnboundedReceiver, task::JoinHandle};
@@ -26,6 +26,8 @@ pub(super) struct ChatChoice {
     pub(super) model: Option<String>,
     pub(super) persona: Option<String>,
     pub(super) mode: Option<Mode>,
+    /// Whether the mode was chosen for the session, which keeps it, and not for this run.
+    pub(super) keep_mode: bool,
     /// The session to go on with.
     pub(super) resume: Option<String>,
     /// Go on with the latest one.
@@ -53,6 +55,19 @@ pub(super) struct OpenChat {
     behind: Option<Arc<Gateway>>,
 }
 
+/// The mode that a person chose for the session that is gone on with, unless one is chosen now.
+async fn kept_mode(ctx: &AppContext, choice: &ChatChoice) -> Result<Option<Mode>, Failure> {
+    if choice.mode.is_some() || (choice.resume.is_none() && !choice.last) {
+        return Ok(None);
+    }
+    let archive = Archive::new(ctx.store()?, ctx.paths.sessions());
+    let id = match &choice.resume {
+        Some(id) => id.clone(),
+        None => sessions::find(&archive, None).await?.id,
+    };
+    Ok(chosen_mode(&*archive.store, &id))
+}
+
 impl OpenChat {
     /// Opens a conversation. Questions go to the terminal, which `lender` may have to give away first,
     /// as it has to for commands that print keys: they may ask for a passphrase.
@@ -62,7 +77,14 @@ impl OpenChat {
         lender: Option<&HandOverRequests>,
     ) -> Result<OpenChat, Failure> {
         // The mode is a layer of the configuration: what the administrator says holds.
-        let ctx = AppContext::open(&Global { mode: choice.mode, ..global.clone() })?;
+        let in_mode = |mode| AppContext::open(&Global { mode, ..global.clone() });
+        let mut ctx = in_mode(choice.mode)?;
+        // One that the administrator no longer allows is not taken up again.
+        if let Some(mode) = kept_mode(&ctx, choice).await?
+            && let Ok(kept) = in_mode(Some(mode))
+        {
+            ctx = kept;
+        }
         let persona = model_choice::persona(&ctx, choice.persona.as_deref())?;
         let asks = |it: &ModelSettings| matches!(it.key, Some(KeySource::Command(_)));
         let terminal = match lender {
@@ -76,7 +98,7 @@ impl OpenChat {
         let (helpers, secrets) = model_choice::helpers(&ctx, &chosen).await;
         drop(terminal);
         let store = ctx.store()?;
-        let archive = Archive::new(store.clone());
+        let archive = Archive::new(store.clone(), ctx.paths.sessions());
         let terminal = Terminal::new(true, ctx.paths.always_files());
         let mut parts = GateParts::asking(&store, terminal);
         if let Some(lender) = lender {
@@ -84,8 +106,8 @@ impl OpenChat {
         }
         parts.secrets = secrets.into_iter().chain(chosen.secret).collect();
         let gate = ctx.gate(Surface::Chat, parts)?;
-        let own_session = transcript_spool::answer_references(&gate.setup().registry, &archive)?;
-        let behind = servers::wake_all(&ctx, &gate.setup().registry).await?;
+        let own_session = transcript_spool::answer_references(gate.registry(), &archive)?;
+        let behind = servers::wake_all(&ctx, gate.registry()).await?;
         let (own_mode, name) = (persona.mode, persona.name.clone());
         let model_name = chosen.model.profile().name.clone();
         let window = chosen.model.profile().window;
@@ -111,8 +133,12 @@ impl OpenChat {
         let (conversation, events) = opened.map_err(unopened)?;
         let id = conversation.id().to_owned();
         let _ = own_session.set(id.clone());
-        let run = Run { conversation: id.as_str().into(), ..gate.run().clone() };
+        let run = Run { session: id.as_str().into(), ..gate.run().clone() };
         let gate = gate.for_run(run.held_to(own_mode));
+        if let (Some(mode), true) = (choice.mode, choice.keep_mode) {
+            let kept = store.update(&id, &mut |it| it.set_mode(mode));
+            kept.map_err(|why| Failure::failed(format!("the mode cannot be kept: {why}")))?;
+        }
         let names = [name, model_name, gate.run().mode_in_force().to_string()];
         Ok(OpenChat {
             gate,
@@ -146,7 +172,7 @@ impl OpenChat {
                 }
             }
         }
-        self.gate.leave_conversation();
+        self.gate.leave_session();
         if let Some(behind) = self.behind.take() {
             behind.close().await;
         }

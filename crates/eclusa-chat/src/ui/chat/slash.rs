@@ -84,7 +84,7 @@ pub(super) async fn run(with: CommandContext<'_>, line: &str) -> Result<AfterCom
         "/help" | "/?" => help()?,
         "/model" | "/persona" | "/mode" => return with.switch(command, rest).await,
         "/tools" => {
-            let tools = chat.gate.setup().registry.visible();
+            let tools = chat.gate.registry().visible();
             let names: Vec<&str> = tools.iter().map(|it| it.name()).collect();
             say(&names.join(" "))?;
         }
@@ -143,7 +143,8 @@ fn say(text: &str) -> io::Result<()> {
 impl CommandContext<'_> {
     /// The chat as it is, in another session; `None`: a new one.
     fn elsewhere(&self, resume: Option<String>, draft: String) -> AfterCommand {
-        AfterCommand::Reopen(ChatChoice { resume, last: false, ..self.choice.clone() }, draft)
+        let choice = ChatChoice { resume, last: false, keep_mode: false, ..self.choice.clone() };
+        AfterCommand::Reopen(choice, draft)
     }
 
     /// This session with another model, persona or mode.
@@ -165,7 +166,10 @@ impl CommandContext<'_> {
         let mut choice =
             ChatChoice { resume: Some(self.chat.id.clone()), last: false, ..self.choice.clone() };
         match command {
-            "/mode" => choice.mode = Some(name.parse::<Mode>().map_err(Failure::usage)?),
+            "/mode" => {
+                choice.mode = Some(name.parse::<Mode>().map_err(Failure::usage)?);
+                choice.keep_mode = true;
+            }
             "/persona" => choice.persona = name_of(),
             _ => choice.model = name_of(),
         }

@@ -1,14 +1,12 @@
 //! What the log and the undo history know of the calls of a session.
 
 use eclusa::{
-    Spool as _,
     audit::{
-        Log as _,
+        Log,
         calls::{self, CallRecord},
     },
     workspace::UndoStatus,
 };
-use eclusa_store::Store;
 use serde_json::Value;
 
 use crate::{
@@ -37,17 +35,17 @@ pub(in crate::ui) fn changed_after(
     let entries = ctx.workspace()?.entries().map_err(Failure::failed)?;
     let undoable = entries.iter().filter(|it| !matches!(it.status, UndoStatus::Undone { .. }));
     let store = ctx.store()?;
-    Ok(undoable.map(|it| it.call).filter(|it| is_among(&store, *it, &numbers)).collect())
+    Ok(undoable.map(|it| it.call).filter(|it| is_among(&*store, *it, &numbers)).collect())
 }
 
 /// Whether a call is one of these, or was made from inside one: by a task.
-fn is_among(store: &Store, call: u64, numbers: &[u64]) -> bool {
+fn is_among(log: &dyn Log, call: u64, numbers: &[u64]) -> bool {
     let mut call = Some(call);
     while let Some(number) = call {
         if numbers.contains(&number) {
             return true;
         }
-        let record = store.first_of(number).ok().flatten();
+        let record = log.first_of(number).ok().flatten();
         let body = record.and_then(|it| serde_json::from_str::<Value>(&it.body).ok());
         // A call inside another has a higher number.
         let parent = body.and_then(|it| it.get("parent")?.as_u64());
@@ -69,7 +67,7 @@ pub(super) async fn checked(
             continue;
         };
         let Some(number) = answer.number else { continue };
-        let call = calls::call_with(&archive.store, number).map_err(Failure::failed)?;
+        let call = calls::call_with(&*archive.store, number).map_err(Failure::failed)?;
         let digest = call.as_ref().and_then(CallRecord::output_sha256);
         // An output that was cut is kept whole elsewhere.
         let kept = call.as_ref().and_then(CallRecord::output_spool).filter(|_| answer.truncated);

@@ -9,7 +9,7 @@ use std::{
 };
 
 use eclusa::{
-    approve::{Outbox as _, Questions},
+    approve::Questions,
     audit::{Clock as _, Log, SystemClock},
     workspace::{Bounds, Diff, UndoStatus},
 };
@@ -177,11 +177,11 @@ impl Workspaces for PersonWorkspaces {
     }
 
     fn questions(&self, key: &str) -> Option<Arc<dyn Questions>> {
-        Some(Arc::new(self.find(key)?.queue.clone()))
+        Some(self.find(key)?.queue.clone())
     }
 
     fn log(&self, key: &str) -> Option<Arc<dyn Log>> {
-        Some(Arc::new(self.find(key)?.store.clone()))
+        Some(self.find(key)?.store.clone())
     }
 
     fn effects(&self, key: &str, call: u64) -> Option<CallEffects> {

@@ -5,13 +5,13 @@ use std::{path::PathBuf, time::Duration};
 use eclusa::{
     Answer,
     approve::{
-        Allowance, GivenAnswer, GivenVote, Proof, Questions as _, SignedAnswer,
-        SignerDirectory as _, Statement, Vote,
+        Allowance, GivenAnswer, GivenVote, Proof, SignedAnswer, SignerDirectory as _, Statement,
+        Vote,
     },
     audit::{Clock as _, SystemClock},
+    store::ApprovalQueue,
 };
 use eclusa_approvals::{KeyFile, People};
-use eclusa_store::ApprovalQueue;
 
 use super::failed;
 use crate::{failure::Failure, person};
@@ -48,7 +48,7 @@ impl Signer {
     /// A yes to these identical questions, if the yes of this person counts for them.
     pub(super) async fn yes(
         &self,
-        queue: &ApprovalQueue,
+        queue: &dyn ApprovalQueue,
         questions: Vec<u64>,
         answer: Answer,
     ) -> Result<GivenAnswer, Failure> {
@@ -57,7 +57,7 @@ impl Signer {
         let mut vote = Vote { person, groups, proof, waited: Duration::ZERO };
         let mut binding = None;
         for &id in &questions {
-            let queued = queue.get(id).map_err(failed)?;
+            let queued = queue.get(id).await.map_err(failed)?;
             let waited = SystemClock.unix_ms().saturating_sub(queued.created);
             vote.waited = Duration::from_millis(waited);
             let question = queued.question;
@@ -92,7 +92,7 @@ impl Signer {
     /// Agrees to an allowance.
     pub(in crate::commands) async fn agreement(
         &self,
-        queue: &ApprovalQueue,
+        queue: &dyn ApprovalQueue,
         allowance: &Allowance,
     ) -> Result<GivenVote, Failure> {
         let mut signed = None;

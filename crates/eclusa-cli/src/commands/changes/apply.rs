@@ -32,7 +32,7 @@ pub(super) async fn run(ctx: &AppContext, call: u64, json: bool) -> Result<Exit,
     let add = |registry: &eclusa::Registry, _: &Workspace| {
         registry.register(Registration::new(apply).replace())
     };
-    let gate = ctx.gate_to_take_back(&store, add, Arc::new(CommandLine))?;
+    let gate = ctx.undo_gate(&store, add, Arc::new(CommandLine))?;
     cancel_on_signal(gate.run().cancel.clone());
     let made = ToolCall::new(call_id(), Apply::NAME, json!({"call": call})).from(Origin::Person);
     let reply = gate.pass(made).await;

@@ -2,10 +2,12 @@
 
 use eclusa::{
     Workspace,
-    audit::calls::{CallRecord, LoggedChanges},
+    audit::{
+        Log,
+        calls::{CallRecord, LoggedChanges},
+    },
     one_line,
 };
-use eclusa_store::Store;
 use serde_json::{Value, json};
 
 use crate::{
@@ -17,13 +19,13 @@ use crate::{
 };
 
 pub(super) fn list(
-    store: &Store,
+    log: &dyn Log,
     workspace: &Workspace,
     count: usize,
     json: bool,
     screen: &mut Screen,
 ) -> Result<(), Failure> {
-    let mut calls = log_call::since(store, None)?;
+    let mut calls = log_call::since(log, None)?;
     calls.retain(|it| changes(it).is_some());
     let last = calls.split_off(calls.len().saturating_sub(count));
     let kept = workspace.discarded_calls();

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 
 use eclusa::{
     Change, Changes,
-    audit::calls::{self, CallRecord, LoggedChanges},
+    audit::{
+        Log,
+        calls::{self, CallRecord, LoggedChanges},
+    },
     workspace::UndoEntry,
 };
-use eclusa_store::Store;
 
 use crate::failure::Failure;
 
@@ -22,12 +24,12 @@ pub(super) struct FoldedLines {
 
 impl FoldedLines {
     /// What the records of a call say; those of the calls that it undoes, if it is an undo.
-    pub(super) fn read(store: &Store, entry: &UndoEntry) -> Result<FoldedLines, Failure> {
+    pub(super) fn read(log: &dyn Log, entry: &UndoEntry) -> Result<FoldedLines, Failure> {
         let mut folded = FoldedLines::default();
         let own = [entry.call];
         let calls = if entry.undoes.is_empty() { &own[..] } else { &entry.undoes };
         for call in calls {
-            let call = calls::call_with(store, *call).map_err(Failure::failed)?;
+            let call = calls::call_with(log, *call).map_err(Failure::failed)?;
             let lines = call.as_ref().and_then(CallRecord::changes).map(LoggedChanges::folded);
             for (line, path) in lines.unwrap_or_default() {
                 folded.lines.push(line.to_owned());

@@ -1,21 +1,20 @@
 //! Calls of the log that a person wants to see: of a tool, with an outcome, since, mentioning.
 
-use eclusa::audit::calls::CallRecord;
-use eclusa_store::Store;
+use eclusa::audit::{Log, calls::CallRecord};
 use serde_json::Value;
 
 use super::LogList;
 use crate::{failure::Failure, log_call};
 
 /// The last calls that match.
-pub(super) fn calls(store: &Store, wanted: &LogList) -> Result<Vec<CallRecord>, Failure> {
+pub(super) fn calls(log: &dyn Log, wanted: &LogList) -> Result<Vec<CallRecord>, Failure> {
     let needle = wanted.grep.as_ref().map(|it| it.to_lowercase());
-    let mut calls = log_call::since(store, wanted.since)?;
+    let mut calls = log_call::since(log, wanted.since)?;
     calls.retain(|call| {
         let one_of = |all: &[String], it: &str| all.is_empty() || all.iter().any(|all| all == it);
         one_of(&wanted.tool, call.tool())
             && one_of(&wanted.outcome, call.outcome())
-            && wanted.session.as_ref().is_none_or(|it| call.conversation() == it)
+            && wanted.session.as_ref().is_none_or(|it| call.session() == it)
             && needle.as_ref().is_none_or(|it| mentions(&call.as_json(), it))
     });
     Ok(calls.split_off(calls.len().saturating_sub(wanted.count)))

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use eclusa::audit::stats::{LogStats, percentile};
-use eclusa_store::Store;
+use eclusa::audit::{
+    Log,
+    stats::{LogStats, percentile},
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -21,12 +23,12 @@ const BAR: usize = 30;
 const MAX_LINES: usize = 12;
 
 pub(super) fn run(
-    store: &Store,
+    log: &dyn Log,
     since: Option<Since>,
     json: bool,
     screen: &mut Screen,
 ) -> Result<(), Failure> {
-    let stats = StatsView::new(LogStats::count(&log_call::since(store, since)?));
+    let stats = StatsView::new(LogStats::count(&log_call::since(log, since)?));
     if json { Ok(screen.json(&stats.as_json())?) } else { stats.print(screen) }
 }
 

@@ -5,8 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use eclusa::{Hash, audit::Head};
-use eclusa_store::{Store, VerifyError};
+use eclusa::{
+    Hash,
+    audit::{Head, Log, VerifyError},
+};
 use serde_json::json;
 
 use super::PAGE;
@@ -19,18 +21,18 @@ use crate::{
 const PATIENCE: Duration = Duration::from_secs(1);
 
 pub(super) fn run(
-    store: &Store,
+    log: &dyn Log,
     head: Option<&str>,
     json: bool,
     screen: &mut Screen,
 ) -> Result<(), Failure> {
     let known = head.map(hash).transpose()?;
     let mut progress = Progress { told: Instant::now(), any: false };
-    let verified = store.verify(|done, all| progress.tell(done, all));
+    let verified = log.verify_since(None, &mut |done, all| progress.tell(done, all));
     progress.finish();
     let verified = verified.map_err(|err| Failure::failed(format!("verification failed: {err}")));
-    let checked =
-        verified.and_then(|head| Ok((head, known.map(|it| place(store, head, it)).transpose()?)));
+    let checked = verified
+        .and_then(|(_, head)| Ok((head, known.map(|it| place(log, head, it)).transpose()?)));
     let (head, noted) = match checked {
         Ok(checked) => checked,
         Err(failure) => {
@@ -63,13 +65,13 @@ pub(super) fn run(
 
 /// Checks what came after a record whose hash somebody noted.
 pub(super) fn run_after(
-    store: &Store,
+    log: &dyn Log,
     noted: &str,
     json: bool,
     screen: &mut Screen,
 ) -> Result<(), Failure> {
     let mut progress = Progress { told: Instant::now(), any: false };
-    let verified = store.verify_since(hash(noted)?, |done, all| progress.tell(done, all));
+    let verified = log.verify_since(Some(hash(noted)?), &mut |done, all| progress.tell(done, all));
     progress.finish();
     let (from, head) = match verified {
         Ok(verified) => verified,
@@ -120,13 +122,13 @@ fn hash(text: &str) -> Result<Hash, Failure> {
 }
 
 /// The number of the record with this hash: with it, everything before it is as it was.
-fn place(store: &Store, head: Head, known: Hash) -> Result<u64, Failure> {
+fn place(log: &dyn Log, head: Head, known: Hash) -> Result<u64, Failure> {
     if head.hash == known {
         return Ok(head.seq);
     }
     let mut next = 1;
     while next <= head.seq {
-        let records = store.records(next, PAGE).map_err(Failure::failed)?;
+        let records = log.records(next, PAGE).map_err(Failure::failed)?;
         if let Some(record) = records.iter().find(|it| it.hash == known) {
             return Ok(record.seq);
         }

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use eclusa::{Decision, Gate, ToolCall, audit::calls::CallRecord};
-use eclusa_store::Store;
+use eclusa::{
+    Decision, Gate, ToolCall,
+    audit::{Log, calls::CallRecord},
+};
 use serde_json::Value;
 
 use crate::{failure::Failure, log_call, since::Since};
@@ -65,9 +67,9 @@ pub(super) struct LoggedCalls {
 }
 
 /// All calls of the log since then.
-pub(super) fn calls(store: &Store, since: Option<Since>) -> Result<LoggedCalls, Failure> {
+pub(super) fn calls(log: &dyn Log, since: Option<Since>) -> Result<LoggedCalls, Failure> {
     let mut calls = LoggedCalls::default();
-    for record in log_call::since(store, since)? {
+    for record in log_call::since(log, since)? {
         match judged_again(record) {
             Ok(call) => calls.all.push(call),
             Err(why) => *calls.left.entry(why).or_default() += 1,

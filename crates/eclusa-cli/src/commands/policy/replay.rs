@@ -28,7 +28,7 @@ pub(super) fn run(
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
     let ctx = AppContext::open(global)?;
-    let calls = log_calls::calls(&ctx.paths.log()?, since)?;
+    let calls = log_calls::calls(&*ctx.paths.log()?, since)?;
     let gate = try_rule::with(&ctx, &changed(&ctx, file)?)?;
     let mut differences: BTreeMap<(&str, &str), Vec<&LoggedCall>> = BTreeMap::new();
     for call in &calls.all {

@@ -35,7 +35,7 @@ pub(super) fn run(
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
     let ctx = AppContext::open(global)?;
-    let calls = log_calls::calls(&ctx.paths.log()?, since)?;
+    let calls = log_calls::calls(&*ctx.paths.log()?, since)?;
     let proposals = proposals(&ctx, &calls.all, count)?;
     for Proposal { toml, saved, example } in &proposals {
         if global.json {
@@ -64,7 +64,7 @@ pub(super) fn recent(
     since: Since,
     count: usize,
 ) -> Result<Vec<(String, usize, String)>, Failure> {
-    let calls = log_calls::calls(&ctx.paths.log()?, Some(since))?;
+    let calls = log_calls::calls(&*ctx.paths.log()?, Some(since))?;
     let found = proposals(ctx, &calls.all, count)?;
     Ok(found.into_iter().map(|it| (it.toml, it.saved.len(), it.example)).collect())
 }

@@ -8,9 +8,8 @@ use std::{
 
 use eclusa::{
     Changes, Delegate, DelegateError, Files, Gate, Incoming, Mode, Origin, Registration, Registry,
-    Reply, Run, ToolCall, call::Malformed,
+    Reply, Run, ToolCall, call::Malformed, store::Store,
 };
-use eclusa_store::Store;
 use serde_json::{Value, json};
 
 use super::editor::{EditorApprover, EditorLink};
@@ -44,9 +43,9 @@ pub(super) enum Judgement {
 pub(super) struct AcpSession {
     ctx: AppContext,
     global: Global,
-    store: Store,
+    store: Arc<dyn Store>,
     files: Files,
-    conversation: String,
+    name: String,
     client: String,
     /// The root as the editor spells it.
     root: PathBuf,
@@ -98,7 +97,7 @@ impl AcpSession {
         let (max_size, open) = (ctx.config.max_file_size, Mutex::default());
         let client = agent.unwrap_or_else(|| "agent".to_owned());
         Ok(AcpSession {
-            conversation: format!("acp:{session}"),
+            name: format!("acp:{session}"),
             edits: Arc::new(OpenEdits { files: files.clone(), max_size, open }),
             global: global.clone(),
             root: root.to_owned(),
@@ -164,7 +163,7 @@ impl AcpSession {
         }
         let ticket = ExecTicket {
             client: self.client.clone(),
-            conversation: self.conversation.clone(),
+            conversation: self.name.clone(),
             call: id.to_owned(),
             text: text.to_owned(),
             directory,
@@ -181,7 +180,7 @@ impl AcpSession {
             words.extend(["--state".to_owned(), state.to_string_lossy().into_owned()]);
         }
         words.extend(["--ticket".to_owned(), name, "--".to_owned(), text.to_owned()]);
-        let session = self.conversation.strip_prefix("acp:").unwrap_or_default();
+        let session = self.name.strip_prefix("acp:").unwrap_or_default();
         Ok(Judgement::Rewritten(json!({
             "sessionId": session,
             "command": program.to_string_lossy(),
@@ -231,7 +230,7 @@ impl AcpSession {
 
     fn gate(&self, registry: Arc<Registry>) -> Result<Gate, String> {
         let run = Run {
-            conversation: self.conversation.as_str().into(),
+            session: self.name.as_str().into(),
             client: Some(self.client.as_str().into()),
             dry_run: false,
             ..self.ctx.run()

@@ -219,7 +219,7 @@ async fn shell(
     }
     let ticket = ExecTicket {
         client: session.client.clone(),
-        conversation: session.conversation.clone(),
+        conversation: session.name.clone(),
         call: id(event),
         text: text.to_owned(),
         directory,

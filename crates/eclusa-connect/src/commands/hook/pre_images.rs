@@ -3,8 +3,7 @@
 use std::{io, path::PathBuf, sync::Arc};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use eclusa::{Change, Changes, Delegate, DelegateError, FileNode, Files, Node};
-use eclusa_store::Store;
+use eclusa::{Change, Changes, Delegate, DelegateError, FileNode, Files, Node, store::Store};
 use serde::{Deserialize, Serialize};
 
 use super::{open_calls::OpenCalls, session::Session};
@@ -122,14 +121,14 @@ pub(super) fn adopt(session: &Session) -> Result<Vec<u64>, String> {
 /// undone. Gives the calls; an error says why something cannot be undone.
 pub(in crate::commands) fn adopt_all(
     ctx: &AppContext,
-    store: &Store,
+    store: &Arc<dyn Store>,
     files: &Files,
     kept: Vec<PreImages>,
 ) -> Result<Vec<u64>, String> {
     if kept.is_empty() {
         return Ok(Vec::new());
     }
-    let workspace = ctx.workspace_to_change(Arc::new(store.clone()));
+    let workspace = ctx.workspace_to_change(store.clone());
     let workspace = workspace.map_err(|failure| failure.lines().join("; "))?;
     let mut adopted = Vec::new();
     for PreImages { call, nodes } in kept {

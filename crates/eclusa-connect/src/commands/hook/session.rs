@@ -6,9 +6,8 @@ use std::{
     sync::Arc,
 };
 
-use eclusa::{Approver, Delegate, Files, Gate, Registry, Run, approve::Said};
+use eclusa::{Approver, Delegate, Files, Gate, Registry, Run, approve::AnswerGiven, store::Store};
 use eclusa_config::AgentShell;
-use eclusa_store::Store;
 use futures::future::BoxFuture;
 
 use super::{Asking, open_calls::OpenCalls};
@@ -21,11 +20,11 @@ use crate::{Agent, HookEvent};
 pub(super) struct Session {
     pub(super) ctx: AppContext,
     pub(super) global: Global,
-    pub(super) store: Store,
+    pub(super) store: Arc<dyn Store>,
     pub(super) files: Files,
     pub(super) calls: OpenCalls,
     /// The conversation in our records.
-    pub(super) conversation: String,
+    pub(super) name: String,
     /// The agent with its version, where that is known.
     pub(super) client: String,
     /// The root as the agent spells it.
@@ -56,7 +55,7 @@ impl Session {
         };
         Ok(Session {
             calls: OpenCalls::new(&ctx.paths, event),
-            conversation: format!("{}:{}", event.agent.name(), event.session),
+            name: format!("{}:{}", event.agent.name(), event.session),
             global: global.clone(),
             store,
             files,
@@ -77,7 +76,7 @@ impl Session {
         let said = |failure: crate::commands::failure::Failure| failure.lines().join("; ");
         let asking = asking.clone();
         let run = Run {
-            conversation: self.conversation.as_str().into(),
+            session: self.name.as_str().into(),
             client: Some(self.client.as_str().into()),
             dry_run: false,
             ..self.ctx.run()
@@ -93,7 +92,7 @@ impl Session {
         let gate = self.ctx.gate(Surface::Hook, parts).map_err(said)?;
         // An older program kept it in a file of its own.
         if let Some(how) = self.calls.old_taint() {
-            let marked = gate.bring_from_outside(&how);
+            let marked = gate.mark_tainted(&how);
             marked.map_err(|err| format!("that text from outside came in is lost: {err}"))?;
         }
         Ok(gate)
@@ -179,7 +178,7 @@ impl Approver for Queue {
         &'a self,
         question: &'a eclusa::Question,
         wait: bool,
-    ) -> BoxFuture<'a, Result<Said, eclusa::NotAsked>> {
+    ) -> BoxFuture<'a, Result<AnswerGiven, eclusa::NotAsked>> {
         self.asking.begin();
         self.queue.submit(question, wait)
     }

@@ -23,7 +23,7 @@ pub(crate) fn question() -> Question {
         can_always: false,
         task: None,
         principal: "tester".to_owned(),
-        conversation: "mcp".to_owned(),
+        session: "mcp".to_owned(),
         time: std::time::Duration::from_secs(60),
     }
 }

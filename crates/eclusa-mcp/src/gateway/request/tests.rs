@@ -5,10 +5,10 @@ use super::*;
 #[test]
 fn what_a_server_says_without_a_call_is_for_the_newest_of_one_conversation() {
     let in_flight = InFlightCalls::default();
-    let begin = |number: u64, conversation: &str| {
-        let (ask, conversation) = (mpsc::channel(1).0, conversation.to_owned());
+    let begin = |number: u64, session: &str| {
+        let (ask, session) = (mpsc::channel(1).0, session.to_owned());
         let request = Some(RequestId::Number(number.try_into().unwrap()));
-        in_flight.all().push(InFlight { number, conversation, request, client: None, ask });
+        in_flight.all().push(InFlight { number, session, request, client: None, ask });
     };
     let about = |origin: Option<&RequestId>| in_flight.about(origin, |it| it.number);
     assert_eq!(about(None), None);

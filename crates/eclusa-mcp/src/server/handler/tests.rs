@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use eclusa::{
-    Facts, Gate, GateSetup, Job, MemoryLog, Output, PermissionClass, Registry, Rules, Scene,
-    ToolError, Touch, TypedTool, attachment::Media,
+    Facts, Gate, Job, Output, PermissionClass, Registry, Rules, Scene, ToolError, Touch, TypedTool,
+    attachment::Media,
 };
 use rmcp::service::serve_directly;
 use serde_json::{Value, json};
@@ -92,8 +92,8 @@ impl Client {
         registry.add(Paint).unwrap();
         registry.add(Slow).unwrap();
         let rules = Rules::new(Vec::new(), std::path::Path::new("/nowhere"));
-        let setup = GateSetup::new(registry.clone(), rules, Arc::new(MemoryLog::default()));
-        let opening = Startup::ready(Gate::new(setup));
+        let setup = Gate::builder().registry(registry.clone()).policy(rules);
+        let opening = Startup::ready(setup.build().unwrap());
         let shared = ServerState::new(opening, WaitLimits::default()).unwrap();
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let (read, write) = tokio::io::split(theirs);

@@ -1,6 +1,6 @@
 //! Tickets: whom they let in, and how often.
 
-use eclusa::{Gate, GateSetup, MemoryLog, Registry, Rules, ToolCall};
+use eclusa::{Gate, Registry, Rules, ToolCall};
 use tokio::sync::oneshot;
 
 use super::*;
@@ -14,9 +14,13 @@ use crate::{
 
 fn call() -> Call {
     let rules = Rules::new(Vec::new(), std::path::Path::new("/nowhere"));
-    let setup = GateSetup::new(Arc::new(Registry::new()), rules, Arc::new(MemoryLog::default()));
+    let setup = Gate::builder().registry(Registry::new()).policy(rules);
     let calls = Arc::new(Calls::default());
-    calls.begin(Gate::new(setup), ToolCall::new("1", "none", json!({})), ClientProfile::default())
+    calls.begin(
+        setup.build().unwrap(),
+        ToolCall::new("1", "none", json!({})),
+        ClientProfile::default(),
+    )
 }
 
 fn asked() -> ClientQuestion {

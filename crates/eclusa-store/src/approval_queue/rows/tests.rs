@@ -1,14 +1,14 @@
 //! Answers that were written past the queue, and many who take one answer.
 
 use super::{
-    super::park::{Parking, park},
+    super::park::{ParkOutcome, park},
     *,
 };
 
-fn asked() -> Asked {
-    Asked {
+fn asked() -> QuestionRow {
+    QuestionRow {
         principal: "p".to_owned(),
-        conversation: "t".to_owned(),
+        session: "t".to_owned(),
         call: "c".to_owned(),
         binding: "b".to_owned(),
         shown: Hash::sha256(b"shown"),
@@ -16,12 +16,12 @@ fn asked() -> Asked {
     }
 }
 
-fn sealed(asked: &Asked, answer: Hash) -> Vec<u8> {
+fn sealed(asked: &QuestionRow, answer: Hash) -> Vec<u8> {
     seal(&asked.binding, asked.shown, answer)
 }
 
 /// Writes a yes into the table, past the queue.
-fn approve(store: &Store, sealed: Vec<u8>) {
+fn approve(store: &SqliteStore, sealed: Vec<u8>) {
     let sql = "UPDATE questions SET state = 'approved', answer = 'once', seal = ?1, decided = 4, \
                decided_by = 'x'";
     let update =
@@ -29,9 +29,9 @@ fn approve(store: &Store, sealed: Vec<u8>) {
     assert_eq!(store.write(update), Ok(1));
 }
 
-fn parked(store: &Store) -> String {
+fn parked(store: &SqliteStore) -> String {
     match store.write(|tx| park(tx, &asked(), &[], 0, 9, 9, true)).unwrap() {
-        Parking::Held { nonce, .. } => nonce,
+        ParkOutcome::Waiting { nonce, .. } => nonce,
         _ => panic!("it is not queued"),
     }
 }
@@ -40,8 +40,8 @@ fn parked(store: &Store) -> String {
 #[test]
 fn an_answer_to_another_question_is_not_handed_over() {
     let answer = AnswerColumns::new(&Answer::Once).sha256;
-    let other = Asked { binding: "other".to_owned(), ..asked() };
-    let shown = Asked { shown: Hash::sha256(b"something else"), ..asked() };
+    let other = QuestionRow { binding: "other".to_owned(), ..asked() };
+    let shown = QuestionRow { shown: Hash::sha256(b"something else"), ..asked() };
     for forged in [
         Vec::new(),
         answer.as_bytes().to_vec(),
@@ -51,7 +51,7 @@ fn an_answer_to_another_question_is_not_handed_over() {
     ] {
         let directory = tempfile::TempDir::new().unwrap();
         let path = directory.path().join("store.db");
-        let store = Store::open(&path, crate::Options::default()).unwrap();
+        let store = SqliteStore::open(&path, crate::Options::default()).unwrap();
         let nonce = parked(&store);
         approve(&store, forged);
         let taken = store.write(move |tx| take(tx, 1, &nonce, &asked(), 5));
@@ -65,11 +65,11 @@ fn an_answer_to_another_question_is_not_handed_over() {
 fn a9_of_many_takers_exactly_one_gets_the_answer() {
     let directory = tempfile::TempDir::new().unwrap();
     let path = directory.path().join("store.db");
-    let open = || Store::open(&path, crate::Options::default()).unwrap();
+    let open = || SqliteStore::open(&path, crate::Options::default()).unwrap();
     let nonce = parked(&open());
     let sha256 = AnswerColumns::new(&Answer::Once).sha256;
     approve(&open(), sealed(&asked(), sha256));
-    let other = Asked { principal: "q".to_owned(), ..asked() };
+    let other = QuestionRow { principal: "q".to_owned(), ..asked() };
     let with = nonce.clone();
     assert_eq!(open().write(move |tx| take(tx, 1, &with, &other, 5)), Ok(None));
     assert_eq!(open().write(|tx| take(tx, 1, "guessed", &asked(), 5)), Ok(None));

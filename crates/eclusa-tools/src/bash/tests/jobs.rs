@@ -35,7 +35,7 @@ async fn a_server_in_the_background_is_reached_by_later_commands_of_the_conversa
         "{}",
         reply.content()
     );
-    let other = world.gate.for_run(Run { conversation: "other".into(), ..Run::default() });
+    let other = world.gate.for_run(Run { session: "other".into(), ..Run::default() });
     let reply = other.pass(ToolCall::new("c1", "bash", json!({"command": ask}))).await;
     assert!(reply.content().contains("refused"), "{}", reply.content());
     world.pass("jobs", json!({"action": "end", "id": id})).await;
@@ -99,7 +99,7 @@ async fn jobs_run_in_the_background_over_a_layer_and_end() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     assert_eq!(world.read("live"), None);
-    let other = world.gate.for_run(Run { conversation: "other".into(), ..Run::default() });
+    let other = world.gate.for_run(Run { session: "other".into(), ..Run::default() });
     let reply = other.pass(ToolCall::new("c1", "jobs", read)).await;
     assert!(reply.content().contains("there is no job"), "{}", reply.content());
 }
@@ -193,12 +193,12 @@ async fn jobs_end_with_their_conversation() {
     )
     .await;
     until(&world, id, "ready").await;
-    let other = world.gate.for_run(Run { conversation: "other".into(), ..Run::default() });
-    other.end_conversation();
+    let other = world.gate.for_run(Run { session: "other".into(), ..Run::default() });
+    other.end_session();
     let list = json!({"action": "list"});
     let reply = world.pass("jobs", list.clone()).await;
     assert!(reply.text().contains("runs"), "another's end is none of its business");
-    world.gate.end_conversation();
+    world.gate.end_session();
     for _ in 0..6000 {
         if world.read("target/gone").is_some() {
             break;

@@ -1,4 +1,4 @@
-//! Where a command may write besides the workspace: `/tmp` for the conversation, caches for the
+//! Where a command may write besides the workspace: `/tmp` for the session, caches for the
 //! workspace, and nothing else.
 
 use std::{fs, path::PathBuf, time::Duration};
@@ -17,12 +17,12 @@ async fn tmp_lasts_for_the_conversation_and_goes_with_it() {
     assert_eq!(reply.code(), "ok", "{}", reply.content());
     let reply = world.bash("cat /tmp/d/s.txt /tmp/other").await;
     assert_eq!(reply.text(), "hi\nx\n", "{}", reply.content());
-    let other = world.gate.for_run(Run { conversation: "other".into(), ..Run::default() });
+    let other = world.gate.for_run(Run { session: "other".into(), ..Run::default() });
     let reply = other.pass(ToolCall::new("c1", "bash", json!({"command": "ls /tmp/d"}))).await;
     assert!(reply.is_error(), "{}", reply.content());
     let left = || fs::read_dir(world.dir.path().join("state/tmp")).unwrap().count();
     assert_eq!(left(), 2);
-    world.gate.end_conversation();
+    world.gate.end_session();
     assert_eq!(left(), 1);
     let reply = world.bash("ls -A /tmp/d").await;
     assert!(reply.is_error(), "a new conversation begins: {}", reply.content());
@@ -83,8 +83,8 @@ async fn caches_are_warm_private_and_last_for_the_workspace() {
     let reply = world.bash(text).await;
     assert_eq!(reply.code(), "ok", "{}", reply.content());
     assert!(reply.text().contains("one") && reply.text().contains("two"), "{}", reply.content());
-    // Another conversation works in the same workspace.
-    let other = world.gate.for_run(Run { conversation: "other".into(), ..Run::default() });
+    // Another session works in the same workspace.
+    let other = world.gate.for_run(Run { session: "other".into(), ..Run::default() });
     let text = "cat ~/.npm/_cacache/three $XDG_CACHE_HOME/go-build/x; ls ~/.npm/_cacache ~/.cargo/registry/moved; echo y > a";
     let mut reply = other.pass(ToolCall::new("c1", "bash", json!({"command": text}))).await;
     // Whoever begins while another command still lets go of the caches works without them.

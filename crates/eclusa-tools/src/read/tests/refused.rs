@@ -27,8 +27,8 @@ impl Policy for Anything {
 async fn refused_anyway(world: &World, path: &str) -> String {
     let registry = Arc::new(Registry::new());
     registry.add(Read::new(world.files())).unwrap();
-    let setup = eclusa::GateSetup::new(registry, Anything, Arc::new(eclusa::MemoryLog::default()));
-    let reply = pass(&eclusa::Gate::new(setup), "read", json!({"path": path})).await;
+    let setup = eclusa::Gate::builder().registry(registry).policy(Anything);
+    let reply = pass(&setup.build().unwrap(), "read", json!({"path": path})).await;
     assert_eq!(reply.code(), "tool_failed", "{path}: {}", reply.content());
     reply.error().unwrap_or_default().to_owned()
 }

@@ -1,17 +1,13 @@
 //! Domain rules through the gate (S3.20, C6): which hosts a call may talk to, and where it may be
 //! sent on to.
 
-use std::sync::Arc;
-
-use eclusa::{
-    Decision, Gate, GateSetup, MemoryLog, Mode, Registry, Reply, Rule, Rules, Run, ToolCall,
-};
+use eclusa::{Decision, Gate, Mode, Registry, Reply, Rule, Rules, Run, ToolCall};
 use serde_json::{Value, json};
 
 use super::corpus::{Replay, strings, world};
 use crate::web::{Fetcher, HostRules, Limits, WebFetch};
 
-/// Also after something was fetched, which marks the conversation.
+/// Also after something was fetched, which marks the session.
 fn allow(hosts: &[&str]) -> Rule {
     Rule::new(Decision::Allow).tool(["web_fetch"]).unwrap().domain(hosts).unwrap().tainted()
 }
@@ -32,7 +28,7 @@ fn gate(case: &Value, rules: Vec<Rule>) -> (Gate, Replay) {
     let registry = Registry::new();
     registry.add(tool).unwrap();
     let rules = Rules::new(rules, "/workspace".as_ref());
-    (Gate::new(GateSetup::new(Arc::new(registry), rules, Arc::new(MemoryLog::default()))), replay)
+    (Gate::builder().registry(registry).policy(rules).build().unwrap(), replay)
 }
 
 async fn fetch(gate: &Gate, url: &str) -> Reply {

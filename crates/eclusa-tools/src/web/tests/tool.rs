@@ -1,10 +1,8 @@
 //! The tool through the gate: a call in, a reply out.
 
-use std::sync::Arc;
-
 use eclusa::{
-    CallView, Decision, Gate, GateSetup, MemoryLog, PermissionClass, Policy, Reason, Registry,
-    Reply, Source, Tool as _, ToolCall, Touch, Verdict,
+    CallView, Decision, Gate, PermissionClass, Policy, Reason, Registry, Reply, Source, Tool as _,
+    ToolCall, Touch, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -30,7 +28,7 @@ async fn pass(server: &Server, tool: &str, path: &str, more: Value) -> Reply {
     let registry = Registry::new();
     let fetcher = Fetcher::new(rules, Limits::default()).with_resolver(names);
     registry.add(WebFetch::new(fetcher)).unwrap();
-    let gate = Gate::new(GateSetup::new(Arc::new(registry), All, Arc::new(MemoryLog::default())));
+    let gate = Gate::builder().registry(registry).policy(All).build().unwrap();
     let mut args = more;
     args["url"] = format!("http://site.example:{}{path}", server.place.port()).into();
     gate.pass(ToolCall::new("1", tool, args)).await

@@ -44,7 +44,7 @@ fn question(tool: &str, args: Value) -> Question {
         can_always: true,
         task: None,
         principal: "me".to_owned(),
-        conversation: "talk".to_owned(),
+        session: "talk".to_owned(),
         time: Duration::from_secs(60),
     }
 }

@@ -107,7 +107,7 @@ impl<'a> LoggedChanges<'a> {
         items(self.0.get("folded")).filter_map(line).collect()
     }
 
-    /// What the conversation has used of each part of its budget, and how much that is.
+    /// What the session has used of each part of its budget, and how much that is.
     pub fn budget(self) -> Vec<(&'a str, u64, u64)> {
         let parts = self.0.get("budget").and_then(Value::as_object).into_iter().flatten();
         parts

@@ -8,10 +8,10 @@ use tokio::sync::MutexGuard;
 
 use super::{required, tainted, waiting};
 use crate::{
-    Answer, Approver, CallUses, Event, NotAsked, OnNoApprover, Question, Rules, Run, Said, Stop,
-    Validated,
+    Answer, AnswerGiven, Approver, CallUses, Event, NotAsked, OnNoApprover, Question, Rules, Run,
+    Stop, Validated,
     audit::body::Approval,
-    gate::{GateSetup, allowance, conversations},
+    gate::{Setup, allowance, sessions},
     stop::Decider,
 };
 
@@ -34,7 +34,7 @@ enum Answerer<'a> {
 /// What came of asking.
 pub(super) enum AskOutcome {
     /// Somebody was asked, and answered.
-    Answered(Said),
+    Answered(AnswerGiven),
     /// An earlier answer, this one, covers it.
     Remembered(String),
     /// An allowance, this one, covers it.
@@ -45,7 +45,7 @@ pub(super) enum AskOutcome {
 
 /// A question on its way to an answer.
 pub(super) struct Inquiry<'a> {
-    pub(super) setup: &'a GateSetup,
+    pub(super) setup: &'a Setup,
     pub(super) run: &'a Run,
     pub(super) call: &'a Validated,
     /// What is asked. An earlier answer that granted the same covers it.
@@ -115,7 +115,7 @@ impl Inquiry<'_> {
     }
 
     fn covered_by(&self) -> Option<String> {
-        conversations::covering(self.setup, self.run, self.question.grant.as_ref())
+        sessions::covering(self.setup, self.run, self.question.grant.as_ref())
     }
 
     async fn allowance(&self, uses: &mut CallUses) -> Option<AskOutcome> {
@@ -192,16 +192,16 @@ impl Inquiry<'_> {
 
     /// One question at a time, for an approver who cannot take several.
     async fn turn(&self) -> MutexGuard<'_, ()> {
-        if let Ok(turn) = self.setup.live.asking.try_lock() {
+        if let Ok(turn) = self.setup.state.asking.try_lock() {
             return turn;
         }
         // Whoever waits for the call can be told that it stands still.
         self.setup.events.send(|| Event::Queued {
-            conversation: self.run.conversation.clone(),
+            session: self.run.session.clone(),
             call: self.call.id().to_owned(),
             tool: self.call.name().to_owned(),
         });
-        self.setup.live.asking.lock().await
+        self.setup.state.asking.lock().await
     }
 
     fn warn_unapproved(&self) {
@@ -255,7 +255,7 @@ impl Inquiry<'_> {
     fn emit_approval(&self, approved: bool, source: &str) {
         let (setup, call) = (self.setup, self.call);
         setup.events.send(|| Event::ToolApproval {
-            conversation: call.context().conversation.clone().unwrap_or_default(),
+            session: call.context().session.clone().unwrap_or_default(),
             call: call.id().to_owned(),
             tool: call.name().to_owned(),
             params: setup.redactor.value(call.args()).0.into_owned(),

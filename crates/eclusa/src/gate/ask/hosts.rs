@@ -6,14 +6,14 @@ use super::{
 };
 use crate::{
     CallUses, Decision, Question, Reason, Run, Source, Validated, Verdict,
-    gate::{GateSetup, question::question_with},
+    gate::{Setup, question::question_with},
     policy::plainly,
 };
 
 /// Asks whether a call may run again with these hosts open. A yes is for this call and these hosts;
 /// whatever is not the yes of a person who is asked now is a no.
 pub(in crate::gate) async fn ask_about_hosts(
-    setup: &GateSetup,
+    setup: &Setup,
     run: &Run,
     call: &Validated,
     hosts: &[String],
@@ -29,7 +29,7 @@ pub(in crate::gate) async fn ask_about_hosts(
     matches!(outcome, Ok(AskOutcome::Answered(said)) if runs(&said.answer))
 }
 
-fn question(setup: &GateSetup, run: &Run, call: &Validated, hosts: &[String]) -> Question {
+fn question(setup: &Setup, run: &Run, call: &Validated, hosts: &[String]) -> Question {
     let named: Vec<String> = hosts.iter().map(|it| format!("`{}`", plainly(it))).collect();
     let text = format!(
         "it tried to reach {}; a yes runs it again with exactly that open",

@@ -4,14 +4,14 @@
 use std::time::Duration;
 
 use crate::{
-    GivenVote, Question, Said, Statement, Stop, Verdict, Vote,
+    AnswerGiven, GivenVote, Question, Statement, Stop, Verdict, Vote,
     approve::votes::{is_statement_of, opens},
-    gate::GateSetup,
+    gate::Setup,
     stop::Decider,
 };
 
 /// How long an answer is waited for: the shortest time that a rule gives holds.
-pub(in crate::gate) fn time(setup: &GateSetup, verdict: &Verdict) -> Duration {
+pub(in crate::gate) fn time(setup: &Setup, verdict: &Verdict) -> Duration {
     let within = verdict.requirements().filter_map(|it| it.within);
     within.fold(setup.limits.approval, Duration::min)
 }
@@ -22,7 +22,11 @@ pub(super) fn is_required(question: &Question) -> bool {
 }
 
 /// Checks that an answer which opens the call meets every rule.
-pub(super) async fn check(setup: &GateSetup, question: &Question, said: &Said) -> Result<(), Stop> {
+pub(super) async fn check(
+    setup: &Setup,
+    question: &Question,
+    said: &AnswerGiven,
+) -> Result<(), Stop> {
     if !is_required(question) || !opens(&said.answer) {
         return Ok(());
     }
@@ -44,9 +48,9 @@ pub(super) async fn check(setup: &GateSetup, question: &Question, said: &Said) -
 
 /// The yes of one person. One whose signature does not hold is none at all.
 fn vote(
-    setup: &GateSetup,
+    setup: &Setup,
     question: &Question,
-    said: &Said,
+    said: &AnswerGiven,
     given: &GivenVote,
     queue: &str,
 ) -> Option<Vote> {

@@ -25,7 +25,7 @@ impl Script {
     /// What holds for a command that no rule allows.
     ///
     /// What only fetches is tried without a network, and a person is asked about the hosts that it
-    /// turns out to want. While there is text from outside in the conversation (`tainted`) they are
+    /// turns out to want. While there is text from outside in the session (`tainted`) they are
     /// asked before it runs.
     pub(super) fn default(
         &self,

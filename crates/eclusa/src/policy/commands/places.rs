@@ -44,7 +44,7 @@ fn is_public(path: &str) -> bool {
     PUBLIC.iter().any(|it| inside(it)) && !path.split('/').any(|it| it == "..")
 }
 
-/// True for what lies in `/tmp`: commands have one of their own, which lasts for the conversation.
+/// True for what lies in `/tmp`: commands have one of their own, which lasts for the session.
 fn is_in_scratch(path: &str) -> bool {
     let beneath =
         |it: &str| path.strip_prefix(it).is_some_and(|it| it.is_empty() || it.starts_with('/'));
@@ -79,7 +79,7 @@ pub(super) enum Where {
     Harmless,
     /// Out of the workspace, to a directory that every user may read.
     Public,
-    /// Into the temporary directory of the conversation.
+    /// Into the temporary directory of the session.
     Scratch,
     /// Out of the workspace.
     Outside,

@@ -1,4 +1,4 @@
-//! How much changes: in one call, and in a conversation.
+//! How much changes: in one call, and in a session.
 
 use std::{
     collections::BTreeMap,
@@ -93,7 +93,7 @@ pub(super) fn limits(limits: &EffectLimits, effects: &Effects<'_>, because: &mut
     }
 }
 
-/// Asks again where a conversation has used up what it may change without a question.
+/// Asks again where a session has used up what it may change without a question.
 pub(super) fn budget(budget: &Budget, effects: &Effects<'_>, because: &mut Vec<Reason>) {
     let spent = &effects.moment.spent;
     let mut all = (**spent).clone();

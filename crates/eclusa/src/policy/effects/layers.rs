@@ -1,5 +1,5 @@
 //! A set of paths that only grows, and of which a copy costs next to nothing: every call of a
-//! conversation holds one of what was changed before it.
+//! session holds one of what was changed before it.
 
 use std::{
     collections::BTreeSet,

@@ -8,15 +8,14 @@ use serde_json::json;
 use super::{Fake, rule, runs};
 use crate::{
     Decision::{self, Allow, Ask, Deny, Stage},
-    Explanation, Gate, GateSetup, MemoryLog, Mode, PermissionClass, Registration, Registry, Rule,
-    Rules, Run, ToolCall,
+    Explanation, Gate, Mode, PermissionClass, Registration, Registry, Rule, Rules, Run, ToolCall,
 };
 
 fn explained(rules: &[Rule], tool: &Fake, mode: Mode) -> (Explanation, Decision) {
     let registry = Arc::new(Registry::new());
     registry.register(Registration::new(tool.clone())).unwrap();
     let rules = Rules::new(rules.to_vec(), "/home/me/ws".as_ref());
-    let gate = Gate::new(GateSetup::new(registry, rules, Arc::new(MemoryLog::default())));
+    let gate = Gate::builder().registry(registry).policy(rules).build().unwrap();
     let gate = gate.for_run(Run { mode, ..Run::default() });
     let call = ToolCall::new("1", tool.name, json!({}));
     let checked = gate.check(call.clone()).unwrap().1;

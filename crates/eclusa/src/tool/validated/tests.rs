@@ -6,9 +6,9 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use crate::{
-    Answer, Approver, Change, Changes, Decision, Facts, FileNode, Gate, GateSetup, Job, MemoryLog,
-    Node, NotAsked, Output, PermissionClass, Question, Registry, Remember, Rule, Rules, Scene,
-    Tool, ToolCall, ToolError, Touch, Workspace, policy::texts_read,
+    Answer, Approver, Change, Changes, Decision, Facts, FileNode, Gate, Job, MemoryLog, Node,
+    NotAsked, Output, PermissionClass, Question, Registry, Remember, Rule, Rules, Scene, Tool,
+    ToolCall, ToolError, Touch, Workspace, policy::texts_read,
 };
 
 /// A shell that leaves a file behind.
@@ -73,12 +73,15 @@ async fn a_shell_text_is_read_once_however_many_look_at_it() {
         Rule::new(Decision::Deny).path(["secret/**"]).unwrap().commands(["make"]).unwrap(),
     ];
     let log = Arc::new(MemoryLog::default());
-    let mut setup = GateSetup::new(Arc::new(registry), Rules::new(rules, &root), log);
-    setup.workspace = Some(Workspace::open(&root, dir.path().join("state")).unwrap().0);
-    setup.remember = Some(Arc::new(Keeps));
+    let mut setup = Gate::builder()
+        .registry(registry)
+        .policy(Rules::new(rules, &root))
+        .log(log)
+        .workspace(Workspace::open(&root, dir.path().join("state")).unwrap().0)
+        .remember(Arc::new(Keeps));
     let yes = Arc::new(Yes(Mutex::new(0)));
-    setup.approvers.push(yes.clone());
-    let gate = Gate::new(setup);
+    setup = setup.approvers(vec![yes.clone()]);
+    let gate = setup.build().unwrap();
     let call = |command: &str| ToolCall::new("c", "bash", json!({"command": command}));
     // Allowed; only reading; asked about before it runs; asked about because of what it changed.
     for command in ["make all", "cat a", "make docs", "make x"] {

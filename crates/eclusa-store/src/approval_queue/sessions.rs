@@ -1,4 +1,4 @@
-//! Ending a conversation: everything that it waits for is refused, and no yes of it is left.
+//! Ending a session: everything that it waits for is refused, and no yes of it is left.
 
 use eclusa::{
     Answer,
@@ -11,7 +11,7 @@ use crate::{StoreError, error::InStore, writer::Transaction};
 /// Refuses what waits and takes back what was not used. Says how many questions that ended.
 pub(super) fn end(
     tx: &mut Transaction<'_>,
-    conversation: &str,
+    session: &str,
     by: &str,
     now: u64,
 ) -> Result<Result<u64, QueueError>, StoreError> {
@@ -19,7 +19,7 @@ pub(super) fn end(
         return Ok(Err(QueueError::Nameless));
     }
     let mut ended = 0;
-    for (id, pending) in open(tx, conversation)? {
+    for (id, pending) in open(tx, session)? {
         let done = match pending {
             true => {
                 let (answer, by) = (Answer::Abort, by.to_owned());
@@ -35,11 +35,11 @@ pub(super) fn end(
     Ok(Ok(ended))
 }
 
-/// The open questions of a conversation, and whether each still waits for an answer.
-fn open(tx: &Transaction<'_>, conversation: &str) -> Result<Vec<(u64, bool)>, StoreError> {
+/// The open questions of a session, and whether each still waits for an answer.
+fn open(tx: &Transaction<'_>, session: &str) -> Result<Vec<(u64, bool)>, StoreError> {
     let sql = "SELECT id, state = 'pending' FROM questions WHERE state IN ('pending', 'approved') \
                AND conversation = ?1 ORDER BY id";
     let mut select = tx.connection.prepare_cached(sql).in_store(tx.path)?;
-    let rows = select.query_map([conversation], |row| Ok((from_sql(row.get(0)?), row.get(1)?)));
+    let rows = select.query_map([session], |row| Ok((from_sql(row.get(0)?), row.get(1)?)));
     rows.in_store(tx.path)?.collect::<Result<_, _>>().in_store(tx.path)
 }

@@ -1,4 +1,4 @@
-//! What the commands of one conversation share: a `/tmp` that lasts, and a loopback network.
+//! What the commands of one session share: a `/tmp` that lasts, and a loopback network.
 //!
 //! ```text
 //! STATE/tmp/NAME/lock    held by every process that uses it; its time is that of the last use
@@ -23,23 +23,23 @@ use eclusa_sandbox::{HostCapabilities, Plan, SharedNetwork, scan::discard};
 
 use super::private;
 
-/// A `/tmp` that nobody has used for this long belongs to a conversation that is over.
+/// A `/tmp` that nobody has used for this long belongs to a session that is over.
 const MAX_AGE: Duration = Duration::from_secs(24 * 3600);
-/// Conversations that are open at once; beyond that those are closed that run nothing.
+/// Sessions that are open at once; beyond that those are closed that run nothing.
 const MAX_CONVERSATIONS: usize = 256;
 /// The most names in a `/tmp`, beyond which it counts as full.
 const MAX_NAMES: usize = 100_000;
 
-/// Every conversation of this program.
+/// Every session of this program.
 #[derive(Debug)]
-pub(super) struct Conversations {
+pub(super) struct SandboxSessions {
     place: PathBuf,
-    open: Mutex<HashMap<String, Arc<Conversation>>>,
+    open: Mutex<HashMap<String, Arc<SandboxSession>>>,
 }
 
-/// One conversation. What it has goes when it is over and the last command of it has ended.
+/// One session. What it has goes when it is over and the last command of it has ended.
 #[derive(Debug)]
-pub(super) struct Conversation {
+pub(super) struct SandboxSession {
     tmp: Option<Tmp>,
     network: OnceLock<Option<SharedNetwork>>,
     over: AtomicBool,
@@ -51,10 +51,10 @@ struct Tmp {
     lock: File,
 }
 
-impl Conversations {
-    /// Conversations whose `/tmp` are beneath this directory of state.
-    pub(super) fn new(state: &Path) -> Conversations {
-        Conversations { place: state.join("tmp"), open: Mutex::default() }
+impl SandboxSessions {
+    /// Sessions whose `/tmp` are beneath this directory of state.
+    pub(super) fn new(state: &Path) -> SandboxSessions {
+        SandboxSessions { place: state.join("tmp"), open: Mutex::default() }
     }
 
     /// Where they are: nobody's business inside a sandbox.
@@ -62,8 +62,8 @@ impl Conversations {
         &self.place
     }
 
-    /// A conversation by its name. `most` is the size of its `/tmp` in bytes.
-    pub(super) fn get(&self, name: &str, most: u64) -> Arc<Conversation> {
+    /// A session by its name. `most` is the size of its `/tmp` in bytes.
+    pub(super) fn get(&self, name: &str, most: u64) -> Arc<SandboxSession> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = open.get(name) {
             found.used();
@@ -76,13 +76,13 @@ impl Conversations {
         hex.truncate(24);
         let tmp = Tmp::open(self.place.join(hex), most);
         let tmp = tmp.inspect_err(|err| tracing::warn!("no /tmp that lasts: {err}")).ok();
-        let new = Conversation { tmp, network: OnceLock::new(), over: AtomicBool::new(false) };
+        let new = SandboxSession { tmp, network: OnceLock::new(), over: AtomicBool::new(false) };
         let new = Arc::new(new);
         open.insert(name.to_owned(), new.clone());
         new
     }
 
-    /// The conversation is over: what it has goes with the last of its commands.
+    /// The session is over: what it has goes with the last of its commands.
     pub(super) fn end(&self, name: &str) {
         let ended = self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
         if let Some(ended) = ended {
@@ -90,7 +90,7 @@ impl Conversations {
         }
     }
 
-    /// Removes what conversations of programs that died have left, and says how much that was.
+    /// Removes what sessions of programs that died have left, and says how much that was.
     pub(super) fn sweep(&self) -> io::Result<usize> {
         let mut swept = 0;
         let entries = match fs::read_dir(&self.place) {
@@ -110,8 +110,8 @@ impl Conversations {
     }
 }
 
-impl Conversation {
-    /// Gives a plan the `/tmp` of the conversation, and clears the way to what is mounted in it.
+impl SandboxSession {
+    /// Gives a plan the `/tmp` of the session, and clears the way to what is mounted in it.
     pub(super) fn furnish(&self, plan: &mut Plan) {
         let Some(tmp) = &self.tmp else { return };
         let root = tmp.path.join("root");
@@ -128,7 +128,7 @@ impl Conversation {
         plan.tmp = Some(root);
     }
 
-    /// The network of the conversation, made when it is first wanted.
+    /// The network of the session, made when it is first wanted.
     pub(super) fn network(&self, capabilities: &HostCapabilities) -> Option<SharedNetwork> {
         let make = || {
             let made = SharedNetwork::new(capabilities);
@@ -144,10 +144,10 @@ impl Conversation {
     }
 }
 
-impl Drop for Conversation {
+impl Drop for SandboxSession {
     fn drop(&mut self) {
         if let (true, Some(tmp)) = (self.over.load(Ordering::Relaxed), &self.tmp) {
-            // Another program may be in the same conversation.
+            // Another program may be in the same session.
             if tmp.lock.unlock().is_ok()
                 && tmp.lock.try_lock().is_ok()
                 && let Err(err) = discard(&tmp.path)
@@ -159,7 +159,7 @@ impl Drop for Conversation {
 }
 
 impl Tmp {
-    /// Opens the `/tmp` of a conversation, or makes it. One that is full is emptied first, unless
+    /// Opens the `/tmp` of a session, or makes it. One that is full is emptied first, unless
     /// another program uses it.
     fn open(path: PathBuf, most: u64) -> io::Result<Tmp> {
         private(&path)?;

@@ -1,4 +1,4 @@
-//! Which conversation a request is part of, and when one ends.
+//! Which session a request is part of, and when one ends.
 
 use std::{
     io,
@@ -21,27 +21,27 @@ impl Server {
         Ok(server)
     }
 
-    /// The conversation that a request is part of.
-    pub(crate) fn conversation(&self, context: &RequestContext<RoleServer>) -> Arc<str> {
+    /// The session that a request is part of.
+    pub(crate) fn session(&self, context: &RequestContext<RoleServer>) -> Arc<str> {
         if !self.stays && Era::of_request(context) == Era::Stateless {
             let client = context.client_info().map(|it| it.name).unwrap_or_default();
-            return self.shared.conversation(&client);
+            return self.shared.session(&client);
         }
         self.spoken.store(true, Ordering::Relaxed);
-        self.conversation.clone()
+        self.session.clone()
     }
 }
 
 impl Drop for Server {
-    /// The client is gone, and its conversation with it.
+    /// The client is gone, and its session with it.
     fn drop(&mut self) {
         if !*self.spoken.get_mut() {
             return;
         }
         if let Some(opened) = self.shared.opened_now() {
             let run = opened.gate.run().clone();
-            let run = Run { conversation: self.conversation.clone(), ..run };
-            opened.gate.for_run(run).end_conversation();
+            let run = Run { session: self.session.clone(), ..run };
+            opened.gate.for_run(run).end_session();
         }
     }
 }

@@ -8,48 +8,48 @@ use std::{
 
 use crate::{
     CallUses, ChangeTotals, CountedRule, Decision, Grant, JudgeContext, Run, SessionError, Source,
-    Validated, Verdict, gate::GateSetup, policy::plainly, session::SessionRecord,
+    Validated, Verdict, gate::Setup, policy::plainly, session::SessionRecord,
 };
 
 /// What is said of a session whose state nobody can read: it counts as tainted.
 const UNREAD: &str = "may have come in: what is kept of this session cannot be read";
 
 /// What is kept of the session. A keeper that panics has failed.
-fn load(setup: &GateSetup, run: &Run) -> Result<SessionRecord, SessionError> {
-    let load = || setup.sessions.load(&run.conversation);
+fn load(setup: &Setup, run: &Run) -> Result<SessionRecord, SessionError> {
+    let load = || setup.sessions.load(&run.session);
     let loaded = catch_unwind(AssertUnwindSafe(load));
     let loaded = loaded.unwrap_or_else(|_panic| Err("it crashed".into()));
     if let Err(why) = &loaded {
-        tracing::warn!("what is kept of session `{}` cannot be read: {why}", run.conversation);
+        tracing::warn!("what is kept of session `{}` cannot be read: {why}", run.session);
     }
     loaded
 }
 
 /// Changes what is kept of the session.
 pub(super) fn update(
-    setup: &GateSetup,
+    setup: &Setup,
     run: &Run,
     mut change: impl FnMut(&mut SessionRecord),
 ) -> Result<(), SessionError> {
-    let update = || setup.sessions.update(&run.conversation, &mut change);
+    let update = || setup.sessions.update(&run.session, &mut change);
     let updated = catch_unwind(AssertUnwindSafe(update));
     updated.unwrap_or_else(|_panic| Err("it crashed".into()))
 }
 
 /// Lets every tool end what it runs for a session, and forgets what people answered for it. One that
 /// is over for good is forgotten whole; one that may be taken up again is not.
-pub(crate) fn end(setup: &GateSetup, run: &Run, for_good: bool) {
+pub(crate) fn end(setup: &Setup, run: &Run, for_good: bool) {
     let ended = match for_good {
-        true => catch_unwind(AssertUnwindSafe(|| setup.sessions.forget(&run.conversation)))
+        true => catch_unwind(AssertUnwindSafe(|| setup.sessions.forget(&run.session)))
             .unwrap_or_else(|_panic| Err("it crashed".into())),
         false => update(setup, run, SessionRecord::clear_grants),
     };
     if let Err(why) = ended {
-        tracing::warn!("what is kept of session `{}` cannot be changed: {why}", run.conversation);
+        tracing::warn!("what is kept of session `{}` cannot be changed: {why}", run.session);
     }
     for tool in setup.registry.list() {
         // One that panics keeps no other from hearing of it.
-        let ended = || tool.tool().conversation_ended(&run.conversation);
+        let ended = || tool.tool().session_ended(&run.session);
         if catch_unwind(AssertUnwindSafe(ended)).is_err() {
             tracing::warn!("`{}` crashed when a conversation ended", tool.name());
         }
@@ -57,8 +57,8 @@ pub(crate) fn end(setup: &GateSetup, run: &Run, for_good: bool) {
 }
 
 /// The moment of a call: what the rules want to know of it, and nothing else.
-pub(crate) fn moment(setup: &GateSetup, run: &Run) -> JudgeContext {
-    let policy = setup.live.policy.load();
+pub(crate) fn moment(setup: &Setup, run: &Run) -> JudgeContext {
+    let policy = setup.state.policy.load();
     let terms = policy.context_needs();
     // What cannot be counted is not known, and then the rule does not hold.
     let counts = terms.timed || !terms.counted.is_empty();
@@ -74,7 +74,7 @@ pub(crate) fn moment(setup: &GateSetup, run: &Run) -> JudgeContext {
     };
     JudgeContext {
         now: now.filter(|_| terms.timed),
-        conversation: Some(run.conversation.clone()),
+        session: Some(run.session.clone()),
         used: terms.counted.iter().filter_map(used).collect(),
         spent,
         taint,
@@ -89,7 +89,7 @@ fn is_counted(run: &Run, rule: &CountedRule) -> bool {
 /// Counts a use of every rule that lets this call pass and is good for so many calls only. False
 /// when another call was quicker.
 pub(crate) fn consume_uses(
-    setup: &GateSetup,
+    setup: &Setup,
     run: &Run,
     verdict: &Verdict,
     uses: &mut CallUses,
@@ -97,7 +97,7 @@ pub(crate) fn consume_uses(
     if verdict.decision >= Decision::Ask {
         return true;
     }
-    let policy = setup.live.policy.load();
+    let policy = setup.state.policy.load();
     let used = |id: &str| {
         let mut because = verdict.because.iter();
         because.any(|it| {
@@ -114,7 +114,7 @@ pub(crate) fn consume_uses(
 }
 
 /// What brought text from outside into the session. Where nobody can tell, something did.
-pub(crate) fn taint(setup: &GateSetup, run: &Run) -> Option<Arc<str>> {
+pub(crate) fn taint(setup: &Setup, run: &Run) -> Option<Arc<str>> {
     match load(setup, run) {
         Ok(record) => record.taint().cloned(),
         Err(_) => Some(UNREAD.into()),
@@ -122,43 +122,39 @@ pub(crate) fn taint(setup: &GateSetup, run: &Run) -> Option<Arc<str>> {
 }
 
 /// Marks the session as one that text from outside has come into. The first mark stands.
-pub(crate) fn bring_from_outside(
-    setup: &GateSetup,
-    run: &Run,
-    how: &str,
-) -> Result<(), SessionError> {
+pub(crate) fn mark_tainted(setup: &Setup, run: &Run, how: &str) -> Result<(), SessionError> {
     update(setup, run, |it| it.mark_tainted(how))
 }
 
 /// Marks the session when a call that is about to run brings text from outside into it, and says
 /// what is known of that. What cannot be kept must not come in.
-pub(crate) fn mark_tainted(
-    setup: &GateSetup,
+pub(crate) fn mark_tainted_by(
+    setup: &Setup,
     run: &Run,
     call: &Validated,
 ) -> Result<Option<Arc<str>>, SessionError> {
     if let Some(known) = &call.context().taint {
         return Ok(Some(known.clone()));
     }
-    let Some(how) = setup.live.policy.load().taint_source(&call.view()) else { return Ok(None) };
+    let Some(how) = setup.state.policy.load().taint_source(&call.view()) else { return Ok(None) };
     let text = format!("{how} (`{}`)", plainly(call.name()));
-    bring_from_outside(setup, run, &text)?;
+    mark_tainted(setup, run, &text)?;
     Ok(Some(text.into()))
 }
 
 /// Who said before that this may pass, if anybody did: for the session, or for always. What cannot
 /// be read is not granted.
-pub(crate) fn covering(setup: &GateSetup, run: &Run, grant: Option<&Grant>) -> Option<String> {
+pub(crate) fn covering(setup: &Setup, run: &Run, grant: Option<&Grant>) -> Option<String> {
     let grant = grant?;
     if load(setup, run).is_ok_and(|it| it.grants(&grant.digest())) {
         return Some("an earlier answer in this conversation".to_owned());
     }
-    setup.live.memory.covers(grant).then(|| "an earlier answer for always".to_owned())
+    setup.state.memory.covers(grant).then(|| "an earlier answer for always".to_owned())
 }
 
 /// Keeps that people allow this for the session.
-pub(crate) fn grant(setup: &GateSetup, run: &Run, grant: &Grant) -> Result<(), SessionError> {
+pub(crate) fn grant(setup: &Setup, run: &Run, grant: &Grant) -> Result<(), SessionError> {
     update(setup, run, |it| it.grant(grant.digest()))?;
-    setup.live.memory.changed.notify_waiters();
+    setup.state.memory.changed.notify_waiters();
     Ok(())
 }
