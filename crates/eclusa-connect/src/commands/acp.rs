@@ -46,10 +46,10 @@ pub struct AcpArgs {
 }
 
 /// How long what is under way may take when one side has ended.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
 
 /// Which side said its last word.
-enum LastWord {
+enum SideEnded {
     Editor(io::Result<()>),
     Agent(io::Result<()>),
 }
@@ -73,15 +73,15 @@ pub(super) async fn run(global: &Global, args: AcpArgs) -> Result<Exit, Failure>
     let proxy = Arc::new(Proxy::new(global.clone(), args, link, Outgoing::new(to_agent.into())));
     let (over, mut ended) = unbounded_channel();
     let editor = proxy.clone();
-    follow(from_editor, over.clone(), LastWord::Editor, move |line| {
+    follow(from_editor, over.clone(), SideEnded::Editor, move |line| {
         editor.on_editor_message(line)
     })?;
     let agent = proxy.clone();
-    follow(from_agent.into(), over, LastWord::Agent, move |line| agent.on_agent_message(line))?;
+    follow(from_agent.into(), over, SideEnded::Agent, move |line| agent.on_agent_message(line))?;
     let exit = match ended.recv().await {
         // The editor is gone, and the agent goes with it.
-        Some(LastWord::Editor(read)) => read.map(|()| Exit::Done)?,
-        Some(LastWord::Agent(read)) => {
+        Some(SideEnded::Editor(read)) => read.map(|()| Exit::Done)?,
+        Some(SideEnded::Agent(read)) => {
             read?;
             agent_exit(&mut group).await
         }
@@ -95,8 +95,8 @@ pub(super) async fn run(global: &Global, args: AcpArgs) -> Result<Exit, Failure>
 /// take longer than everything else that is done for a message. Nobody waits for the thread.
 fn follow(
     from: OwnedFd,
-    over: UnboundedSender<LastWord>,
-    ended: fn(io::Result<()>) -> LastWord,
+    over: UnboundedSender<SideEnded>,
+    ended: fn(io::Result<()>) -> SideEnded,
     on_line: impl Fn(&[u8]) + Send + 'static,
 ) -> io::Result<()> {
     let runtime = tokio::runtime::Handle::current();

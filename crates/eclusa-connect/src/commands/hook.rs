@@ -17,7 +17,7 @@ use std::{
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::commands::global::Global;
-use crate::{Agent, HookEvent, HookEventKind, HookOutput, ResultNote};
+use crate::{AgentSpec, HookEvent, HookEventKind, HookOutput, ResultNote};
 
 mod after;
 mod agent_denials;
@@ -76,7 +76,7 @@ struct Progress {
 
 /// Reads one event from stdin and answers it.
 pub fn run(global: Global, agent: &str) -> ExitCode {
-    let agent: Agent = match agent.parse() {
+    let agent = match AgentSpec::named(agent) {
         Ok(agent) => agent,
         Err(err) => {
             let stderr = format!("eclusa: {err}\n");
@@ -94,21 +94,23 @@ pub fn run(global: Global, agent: &str) -> ExitCode {
     };
     let output = match worker {
         Ok(_) => wait(agent, LIMITS, &progress, receive),
-        Err(err) => agent.failure(agent.before(), &format!("no thread could be started: {err}")),
+        Err(err) => {
+            agent.failure(agent.gate_event(), &format!("no thread could be started: {err}"))
+        }
     };
     print(&output)
 }
 
 /// Waits for the answer, as long as there is time and nobody ends us.
 fn wait(
-    agent: Agent,
+    agent: &AgentSpec,
     limits: Limits,
     progress: &Progress,
     receive: tokio::sync::oneshot::Receiver<HookOutput>,
 ) -> HookOutput {
     let failed = |why: &str| match progress.event.get() {
         Some(event) => event.failure(why),
-        None => agent.failure(agent.before(), why),
+        None => agent.failure(agent.gate_event(), why),
     };
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -161,18 +163,18 @@ fn print(output: &HookOutput) -> ExitCode {
 }
 
 /// Everything between the event and its answer.
-fn work(global: &Global, agent: Agent, progress: &Progress) -> HookOutput {
+fn work(global: &Global, agent: &AgentSpec, progress: &Progress) -> HookOutput {
     let mut bytes = Vec::new();
     let read = std::io::stdin().lock().take(MAX_EVENT + 1).read_to_end(&mut bytes);
     if let Err(err) = read {
-        return agent.failure(agent.before(), &format!("the event cannot be read: {err}"));
+        return agent.failure(agent.gate_event(), &format!("the event cannot be read: {err}"));
     }
     if bytes.len() as u64 > MAX_EVENT {
-        return agent.failure(agent.before(), "the event is longer than 16 MiB");
+        return agent.failure(agent.gate_event(), "the event is longer than 16 MiB");
     }
     let event = match agent.read_event(&bytes) {
         Ok(event) => progress.event.get_or_init(|| event),
-        Err(err) => return agent.failure(agent.before(), &err.to_string()),
+        Err(err) => return agent.failure(agent.gate_event(), &err.to_string()),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let answered = match runtime {

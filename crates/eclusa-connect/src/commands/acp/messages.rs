@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio_util::task::TaskTracker;
 
 use super::{
-    LAST_WORDS, Outgoing,
+    Outgoing, SHUTDOWN_GRACE,
     editor::{EditorLink, JUDGED_CALL, JudgedCall},
     envelope::{Envelope, may_end_a_call},
     line,
@@ -61,9 +61,9 @@ fn refusal(id: &Value, why: &str) -> Vec<u8> {
 
 /// What is known of a connection.
 #[derive(Default)]
-struct Known {
+struct ConnectionState {
     /// Requests of the editor whose answers tell something, by id.
-    awaited: BTreeMap<String, Awaited>,
+    pending: BTreeMap<String, PendingReply>,
     /// Sessions, by the agent's id.
     sessions: BTreeMap<String, Arc<AcpSession>>,
     /// Calls that were judged, by session and the agent's id.
@@ -73,7 +73,7 @@ struct Known {
 }
 
 /// What an answer of the agent tells.
-enum Awaited {
+enum PendingReply {
     /// Who it is.
     Greeting,
     /// The id of a new session in this directory.
@@ -86,7 +86,7 @@ pub(super) struct Proxy {
     args: AcpArgs,
     editor: Arc<EditorLink>,
     to_agent: Outgoing,
-    known: Mutex<Known>,
+    state: Mutex<ConnectionState>,
     tasks: TaskTracker,
 }
 
@@ -97,12 +97,12 @@ impl Proxy {
         editor: Arc<EditorLink>,
         to_agent: Outgoing,
     ) -> Proxy {
-        let (known, tasks) = (Mutex::default(), TaskTracker::new());
-        Proxy { global, args, editor, to_agent, known, tasks }
+        let (state, tasks) = (Mutex::default(), TaskTracker::new());
+        Proxy { global, args, editor, to_agent, state, tasks }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, ConnectionState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A message of the editor. What cannot be read is for the agent to refuse.
@@ -133,11 +133,11 @@ impl Proxy {
         self.to_agent.send(line);
     }
 
-    /// A request that begins something: its answer is awaited, and the servers that a session is
+    /// A request that begins something: its answer is pending, and the servers that a session is
     /// given are put behind the gate. Gives what the agent gets.
     fn opening(&self, method: &str, mut message: Message, as_written: &[u8]) -> Vec<u8> {
         if method == "initialize" {
-            self.known().awaited.insert(message.key(), Awaited::Greeting);
+            self.state().pending.insert(message.key(), PendingReply::Greeting);
             return as_written.to_vec();
         }
         let directory = match message.text("cwd") {
@@ -149,7 +149,7 @@ impl Proxy {
             session if !session.is_empty() && method != "session/fork" => {
                 self.open(session, directory);
             }
-            _ => drop(self.known().awaited.insert(message.key(), Awaited::Session(directory))),
+            _ => drop(self.state().pending.insert(message.key(), PendingReply::Session(directory))),
         }
         if !self.args.plain_servers
             && let Ok(program) = std::env::current_exe()
@@ -222,22 +222,22 @@ impl Proxy {
     /// Learns from answers of the agent: its name, and the ids of sessions.
     fn note_answer(&self, line: &[u8]) {
         // Most answers tell nothing, and need not be read.
-        if self.known().awaited.is_empty() {
+        if self.state().pending.is_empty() {
             return;
         }
         let Ok(message) = Message::read(line) else { return };
-        let awaited = self.known().awaited.remove(&message.key());
-        let (Some(awaited), Some(result)) = (awaited, message.0.get("result")) else { return };
-        match awaited {
-            Awaited::Greeting => {
+        let pending = self.state().pending.remove(&message.key());
+        let (Some(pending), Some(result)) = (pending, message.0.get("result")) else { return };
+        match pending {
+            PendingReply::Greeting => {
                 let word = |name: &str| {
                     result.get("agentInfo").and_then(|it| it.get(name)).and_then(Value::as_str)
                 };
                 let name = [word("name"), word("version")].map(Option::unwrap_or_default).join(" ");
                 let name = name.trim();
-                self.known().agent = (!name.is_empty()).then(|| name.to_owned());
+                self.state().agent = (!name.is_empty()).then(|| name.to_owned());
             }
-            Awaited::Session(directory) => {
+            PendingReply::Session(directory) => {
                 if let Some(session) = result.get("sessionId").and_then(Value::as_str) {
                     self.open(session, directory);
                 }
@@ -247,9 +247,9 @@ impl Proxy {
 
     /// Opens a session. One that cannot be opened is not known, and everything in it is refused.
     fn open(&self, session: &str, directory: PathBuf) {
-        let agent = self.known().agent.clone();
+        let agent = self.state().agent.clone();
         match AcpSession::open(&self.global, &directory, session, agent, self.editor.clone()) {
-            Ok(opened) => drop(self.known().sessions.insert(session.to_owned(), Arc::new(opened))),
+            Ok(opened) => drop(self.state().sessions.insert(session.to_owned(), Arc::new(opened))),
             Err(why) => note(&format!("the session in `{}`: {why}", directory.display())),
         }
     }
@@ -265,7 +265,7 @@ impl Proxy {
         }
         let (session, call) = (message.text("sessionId").to_owned(), word("toolCallId").to_owned());
         let (known, judged) = {
-            let mut known = self.known();
+            let mut known = self.state();
             let judged = known.judged.remove(&(session.clone(), call.clone()));
             (known.sessions.get(&session).cloned(), judged)
         };
@@ -282,7 +282,7 @@ impl Proxy {
         method: &str,
         call: MappedCall,
     ) -> Judgement {
-        let known = self.known().sessions.get(session).cloned();
+        let known = self.state().sessions.get(session).cloned();
         let Some(known) = known else {
             return Judgement::Denied("eclusa does not know this session".to_owned());
         };
@@ -301,7 +301,7 @@ impl Proxy {
         };
         let judgement = self.judgement(&session, &number, method, call).await;
         if method == "session/request_permission" {
-            self.known().judged.insert((session, number));
+            self.state().judged.insert((session, number));
             let allowed = !matches!(judgement, Judgement::Denied(_));
             let answer = acp_permission_answer(message.params(), allowed);
             let answer = json!({"jsonrpc": "2.0", "id": id, "result": answer});
@@ -315,7 +315,7 @@ impl Proxy {
             Judgement::Allowed => {
                 // The editor writes; what it has written is then ours to undo.
                 let answer = self.editor.request(method, message.params().clone()).await;
-                if let Some(known) = self.known().sessions.get(&session).cloned() {
+                if let Some(known) = self.state().sessions.get(&session).cloned() {
                     let _ = known.adopt(&number).map_err(|why| note(&why));
                 }
                 let Some(Value::Object(mut answer)) = answer else {
@@ -340,6 +340,6 @@ impl Proxy {
         // Questions that nobody will answer any more are given up.
         self.editor.close();
         self.tasks.close();
-        let _ = tokio::time::timeout(LAST_WORDS, self.tasks.wait()).await;
+        let _ = tokio::time::timeout(SHUTDOWN_GRACE, self.tasks.wait()).await;
     }
 }

@@ -28,7 +28,7 @@ use crate::commands::{
     surface::Surface,
     tickets::ExecTicket,
 };
-use crate::{MappedCall, OurCall};
+use crate::{EclusaCall, MappedCall};
 
 /// What became of a request.
 pub(super) enum Judgement {
@@ -114,32 +114,33 @@ impl AcpSession {
     /// Judges what an agent asks for. An error while judging is a denial.
     pub(super) async fn judge(&self, method: &str, call: MappedCall, id: &str) -> Judgement {
         let judged = match call {
-            MappedCall::Ours(calls) => match calls.as_slice() {
-                [OurCall { tool: "bash", args }] => {
+            MappedCall::Eclusa(calls) => match calls.as_slice() {
+                [EclusaCall { tool: "bash", args }] => {
                     self.shell(id, args, method == "terminal/create").await
                 }
                 calls => self.several(id, calls).await,
             },
             MappedCall::Unknown { tool, args } => {
-                let (name, registration) = delegated::unknown(&tool);
+                let (name, registration) = delegated::unknown_tool(&tool);
                 self.pass(id, (name, args), registration).await.map(|_| Judgement::Allowed)
             }
             MappedCall::Malformed(problem) => Err(self.malformed(id, problem).await),
-            MappedCall::Server { .. } | MappedCall::Own(_) | MappedCall::OwnServer => {
+            MappedCall::Server { .. } | MappedCall::Internal(_) | MappedCall::OwnServer => {
                 Err("it is not a request of this protocol".to_owned())
             }
         };
         judged.unwrap_or_else(Judgement::Denied)
     }
 
-    async fn several(&self, id: &str, calls: &[OurCall]) -> Result<Judgement, String> {
-        for OurCall { tool, args } in calls {
+    async fn several(&self, id: &str, calls: &[EclusaCall]) -> Result<Judgement, String> {
+        for EclusaCall { tool, args } in calls {
             let mut args = args.clone();
             if let Some(Value::String(path)) = args.get_mut("path") {
                 *path = self.path(path);
             }
-            let registration = delegated::ours(tool, &self.files, self.ctx.config.max_file_size)
-                .ok_or_else(|| format!("`{tool}` is not delegated"))?;
+            let registration =
+                delegated::eclusa_tool(tool, &self.files, self.ctx.config.max_file_size)
+                    .ok_or_else(|| format!("`{tool}` is not delegated"))?;
             self.pass(id, ((*tool).to_owned(), args), registration).await?;
         }
         Ok(Judgement::Allowed)

@@ -5,7 +5,7 @@ use similar::{Algorithm, DiffTag, capture_diff_slices, group_diff_ops};
 use super::{
     InstallArgs, Scope,
     backup::{Backup, SavedFile},
-    named,
+    find_agent,
     settings_files::{self, SettingsFile, files},
 };
 use crate::commands::{
@@ -24,7 +24,7 @@ pub(super) fn install(
     plain_servers: bool,
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
-    let (agent, scope) = (named(&args.agent)?, Scope::new(args));
+    let (agent, scope) = (find_agent(&args.agent)?, Scope::new(args));
     let mut files = files(global, agent, scope)?;
     for file in files.iter_mut().filter(|_| plain_servers) {
         file.entries.retain(|it| !it.is_other_servers());
@@ -91,7 +91,7 @@ pub(super) fn uninstall(
     args: &InstallArgs,
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
-    let (agent, scope) = (named(&args.agent)?, Scope::new(args));
+    let (agent, scope) = (find_agent(&args.agent)?, Scope::new(args));
     let files = files(global, agent, scope)?;
     let backup = Backup::load(global, agent, scope)?;
     let mut planned = Vec::new();

@@ -15,7 +15,7 @@ use tokio::{
 };
 use url::Url;
 
-use crate::GUARD_TOOLS_PATH;
+use crate::guard::GUARD_TOOLS_PATH;
 
 /// The longest request that is handed on.
 const MAX_REQUEST: u64 = 64 << 20;

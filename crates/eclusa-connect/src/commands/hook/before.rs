@@ -23,7 +23,7 @@ use crate::commands::{
     servers::gateway_lease::{is_held, parent},
     tickets::ExecTicket,
 };
-use crate::{Agent, HookEvent, HookVerdict, MappedCall, OurCall, server_name, shell_quoted};
+use crate::{EclusaCall, HookEvent, HookVerdict, MappedCall, server_name, shell_quoted};
 
 /// Said of every call of a session that is closed.
 const CLOSED: &str = "this session is closed: another hook or plugin put its own command in the \
@@ -49,12 +49,12 @@ pub(super) async fn judge(
         MappedCall::Malformed(problem) => {
             refused(session, event, asking, &event.tool, problem).await
         }
-        MappedCall::Own(own) => {
-            let call = (own.tool().to_owned(), event.input.clone());
-            plain(session, event, asking, call, delegated::own(own)).await
+        MappedCall::Internal(tool) => {
+            let call = (tool.name().to_owned(), event.input.clone());
+            plain(session, event, asking, call, delegated::internal_tool(tool)).await
         }
         MappedCall::Server { server, tool, args } => {
-            let (name, registration) = delegated::of_server(&server, &tool);
+            let (name, registration) = delegated::server_tool(&server, &tool);
             let call = (name, args);
             match is_behind_the_gate(session, event, &server)
                 && !is_denied(
@@ -62,18 +62,18 @@ pub(super) async fn judge(
                     event,
                     asking,
                     &call,
-                    delegated::of_server(&server, &tool).1,
+                    delegated::server_tool(&server, &tool).1,
                 )? {
                 true => left_to_the_gateway(session, event),
                 false => plain(session, event, asking, call, registration).await,
             }
         }
         MappedCall::Unknown { tool, args } => {
-            let (name, registration) = delegated::unknown(&tool);
+            let (name, registration) = delegated::unknown_tool(&tool);
             plain(session, event, asking, (name, args), registration).await
         }
-        MappedCall::Ours(calls) => match calls.as_slice() {
-            [OurCall { tool: "bash", args }] => shell(session, event, asking, args).await,
+        MappedCall::Eclusa(calls) => match calls.as_slice() {
+            [EclusaCall { tool: "bash", args }] => shell(session, event, asking, args).await,
             calls => several(session, event, asking, calls).await,
         },
     }
@@ -84,11 +84,8 @@ pub(super) async fn judge(
 /// gateway that runs as its child does.
 fn is_behind_the_gate(session: &Session, event: &HookEvent, server: &str) -> bool {
     let started_by = parent(std::process::id());
-    let agent = match event.agent {
-        // Its plugin starts us without a shell.
-        Agent::Opencode => started_by,
-        _ => started_by.and_then(parent),
-    };
+    let in_shell = event.agent.hooks.as_ref().is_none_or(|it| it.in_shell);
+    let agent = if in_shell { started_by.and_then(parent) } else { started_by };
     agent.is_some_and(|it| it > 1 && is_held(&session.ctx.paths, it, &server_name(server)))
 }
 
@@ -146,12 +143,12 @@ async fn several(
     session: &Session,
     event: &HookEvent,
     asking: &Asking,
-    calls: &[OurCall],
+    calls: &[EclusaCall],
 ) -> Result<HookVerdict, String> {
     session.calls.forget_pre_images();
     let mut last = HookVerdict::Deny("it names nothing to do".to_owned());
     let mut question = None;
-    for OurCall { tool, args } in calls {
+    for EclusaCall { tool, args } in calls {
         let mut args = args.clone();
         let directory = event.directory.as_deref();
         match args.get_mut("path") {
@@ -165,13 +162,13 @@ async fn several(
                 {
                     fields.insert("path".to_owned(), here.into());
                 } else if *tool == "apply_patch" && here != "." && here != "./" {
-                    let (name, registration) = delegated::unknown(&event.tool);
+                    let (name, registration) = delegated::unknown_tool(&event.tool);
                     return plain(session, event, asking, (name, args), registration).await;
                 }
             }
         }
         let max_size = session.ctx.config.max_file_size;
-        let registration = delegated::ours(tool, &session.files, max_size)
+        let registration = delegated::eclusa_tool(tool, &session.files, max_size)
             .ok_or_else(|| format!("`{tool}` is not delegated"))?;
         let call = ((*tool).to_owned(), args);
         last = verdict(session, event, pass(session, event, asking, call, registration).await?)?;
@@ -192,7 +189,7 @@ async fn shell(
     args: &Value,
 ) -> Result<HookVerdict, String> {
     let text = args.get("command").and_then(Value::as_str).unwrap_or_default();
-    let staged = event.agent.can_rewrite()
+    let staged = event.agent.hooks.as_ref().is_some_and(|it| it.can_rewrite)
         && !session.plain_shell(event.agent)
         && !agent_denials::may_concern(event.agent, session.root(), text);
     let directory = args.get("cwd").and_then(Value::as_str).unwrap_or(".");
@@ -339,7 +336,7 @@ fn keep(
 }
 
 fn id(event: &HookEvent) -> String {
-    event.call.clone().unwrap_or_else(|| format!("{}-{}", event.agent.name(), digest(&event.input)))
+    event.call.clone().unwrap_or_else(|| format!("{}-{}", event.agent.name, digest(&event.input)))
 }
 
 /// The agent's own prompt: it asks its person, after we have answered.

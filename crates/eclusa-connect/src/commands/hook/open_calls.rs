@@ -64,7 +64,7 @@ impl OpenCalls {
     /// The place of this event's call.
     pub(super) fn new(paths: &Paths, event: &HookEvent) -> OpenCalls {
         let hash = |text: &str| Hash::sha256(text.as_bytes()).to_string();
-        let session = hash(&format!("{}\0{}", event.agent.name(), event.session));
+        let session = hash(&format!("{}\0{}", event.agent.name, event.session));
         let key = match &event.call {
             Some(id) => CallKey::Id(hash(id)),
             None => CallKey::Tool(hash(&event.tool)),

@@ -15,7 +15,7 @@ use super::{Asking, open_calls::OpenCalls};
 use crate::commands::{
     context::AppContext, gates::GateParts, global::Global, paths::Paths, surface::Surface,
 };
-use crate::{Agent, HookEvent};
+use crate::{AgentSpec, HookEvent};
 
 /// A session, as far as one hook of it knows.
 pub(super) struct Session {
@@ -51,12 +51,12 @@ impl Session {
         let files = Files::open(&ctx.paths.workspace, ctx.config.blocked.clone());
         let files = files.map_err(|err| err.to_string())?;
         let client = match &event.version {
-            Some(version) => format!("{} {version}", event.agent.name()),
-            None => event.agent.name().to_owned(),
+            Some(version) => format!("{} {version}", event.agent.name),
+            None => event.agent.name.to_owned(),
         };
         Ok(Session {
             calls: OpenCalls::new(&ctx.paths, event),
-            conversation: format!("{}:{}", event.agent.name(), event.session),
+            conversation: format!("{}:{}", event.agent.name, event.session),
             global: global.clone(),
             store,
             files,
@@ -105,8 +105,8 @@ impl Session {
     }
 
     /// True when shell commands run as the agent runs them, and not in our sandbox.
-    pub(super) fn plain_shell(&self, agent: Agent) -> bool {
-        self.ctx.config.agents.shell_of(agent.name()) == AgentShell::Plain
+    pub(super) fn plain_shell(&self, agent: &AgentSpec) -> bool {
+        self.ctx.config.agents.shell_of(agent.name) == AgentShell::Plain
     }
 
     /// A path as a tool of ours names it. Relative ones start where the agent stands.
@@ -144,7 +144,13 @@ pub(in crate::commands) fn path_in_workspace(
 
 /// Where the session was started: what the agent says of itself, or where it runs its hooks.
 pub(super) fn root(event: &HookEvent) -> Result<PathBuf, String> {
-    let variable = event.agent.root_variable().and_then(env::var_os).map(PathBuf::from);
+    let variable = event
+        .agent
+        .hooks
+        .as_ref()
+        .and_then(|it| it.root_variable)
+        .and_then(env::var_os)
+        .map(PathBuf::from);
     let named = variable.or_else(|| event.root.as_ref().map(PathBuf::from));
     match named.filter(|it| it.is_absolute() && it.is_dir()) {
         Some(root) => Ok(root),

@@ -4,10 +4,7 @@ use eclusa_config::jsonc;
 use serde_json::Value;
 use toml_edit::{DocumentMut, Item, Table};
 
-use super::super::{
-    agent_rules::{ImportedRules, Shell},
-    layers::texts,
-};
+use crate::imported_rules::{ImportedRules, Shell};
 
 pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
     if text.trim_start().starts_with(['{', '/']) {
@@ -137,5 +134,13 @@ fn one(brought: &mut ImportedRules, number: usize, rule: &Table) {
     }
     for tool in tools {
         named(brought, &format!("{decision} {tool}"), decision, tool, None);
+    }
+}
+
+/// The texts of a value that is one text or a list of them.
+fn texts(item: &Item) -> Option<Vec<&str>> {
+    match item.as_str() {
+        Some(text) => Some(vec![text]),
+        None => item.as_array()?.iter().map(toml_edit::Value::as_str).collect(),
     }
 }

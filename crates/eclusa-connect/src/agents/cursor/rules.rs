@@ -3,7 +3,7 @@
 use eclusa_config::jsonc;
 use serde_json::Value;
 
-use super::super::agent_rules::{ImportedRules, Shell};
+use crate::imported_rules::{ImportedRules, Shell};
 
 pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
     let settings = jsonc::read(text).map_err(|err| err.to_string())?;

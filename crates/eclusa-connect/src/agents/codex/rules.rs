@@ -1,14 +1,10 @@
 //! Codex: rules files with `prefix_rule()`, and the approval policy of config.toml.
 
+use eclusa_config::RuleToml;
 use toml_edit::{DocumentMut, Item};
 
-use super::{
-    super::{
-        agent_rules::{ImportedRules, Shell},
-        rule_toml::RuleToml,
-    },
-    starlark::{self, StarlarkCall, Value},
-};
+use super::starlark::{self, StarlarkCall, Value};
+use crate::imported_rules::{ImportedRules, Shell};
 
 pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
     if let Ok(config) = text.parse::<DocumentMut>() {

@@ -1,9 +1,9 @@
 //! Claude Code: `permissions` of settings.json.
 
-use eclusa_config::jsonc;
+use eclusa_config::{RuleToml, jsonc};
 use serde_json::Value;
 
-use super::super::agent_rules::{ImportedRules, Shell};
+use crate::imported_rules::{ImportedRules, Shell};
 
 pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
     let settings = jsonc::read(text).map_err(|err| err.to_string())?;
@@ -66,7 +66,7 @@ fn one(brought: &mut ImportedRules, decision: &str, text: &str) {
             Some(Err(_)) => brought.left(from, decision, "only `domain:` can be imported"),
         },
         "*" if decision != "allow" => {
-            brought.rule(&from, super::super::rule_toml::RuleToml::new(decision));
+            brought.rule(&from, RuleToml::new(decision));
         }
         tool => match tool.strip_prefix("mcp__") {
             Some(named) => match named.split_once("__") {

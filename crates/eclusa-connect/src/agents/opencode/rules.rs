@@ -1,13 +1,10 @@
 //! opencode: `permission` of opencode.json. The last pattern that fits decides there; here the
 //! strictest does, so what comes first and is stricter stays stricter.
 
-use eclusa_config::jsonc;
+use eclusa_config::{RuleToml, jsonc};
 use serde_json::{Map, Value};
 
-use super::super::{
-    agent_rules::{ImportedRules, Shell},
-    rule_toml::RuleToml,
-};
+use crate::imported_rules::{ImportedRules, Shell};
 
 pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
     let settings = jsonc::read(text).map_err(|err| err.to_string())?;
