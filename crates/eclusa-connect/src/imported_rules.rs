@@ -29,7 +29,7 @@ pub struct SkippedRule {
 }
 
 /// Commands, as other agents write them.
-pub(crate) enum Shell<'a> {
+pub(crate) enum ShellPattern<'a> {
     /// Every command.
     All,
     /// Those that begin with these words.
@@ -68,53 +68,55 @@ impl ImportedRules {
     }
 
     /// A rule about shell commands.
-    pub(crate) fn shell(&mut self, from: &str, decision: &str, shell: Shell<'_>) {
+    pub(crate) fn shell(&mut self, from: &str, decision: &str, shell: ShellPattern<'_>) {
         let rule = RuleToml::new(decision);
         let allows = decision == "allow";
         match shell {
-            Shell::All if allows => {
+            ShellPattern::All if allows => {
                 self.left(from, decision, "nothing here allows every command; name those you mean");
             }
-            Shell::All => self.rule(from, rule.text("class", "shell")),
-            Shell::Begins(words) => match spelt(&words) {
+            ShellPattern::All => self.rule(from, rule.text("class", "shell")),
+            ShellPattern::Begins(words) => match spelt(&words) {
                 Some(begins) => self.rule(from, rule.list("command", &[begins])),
                 None if allows => {
                     self.left(from, decision, "its words need quotes, which rules do not have");
                 }
                 None => {
-                    let regex = found(&words.join(" "));
+                    let regex = found_anywhere(&words.join(" "));
                     self.rule(from, rule.raw("command", "regex", &regex));
                 }
             },
             // A beginning would allow more than the one text.
-            Shell::Exact(text) if allows => {
+            ShellPattern::Exact(text) if allows => {
                 let text = serde_json::Value::from(text);
                 self.rule(from, rule.text("tool", "bash").argument("command", &text));
             }
-            Shell::Exact(text) => {
+            ShellPattern::Exact(text) => {
                 let words = text.split_whitespace().map(str::to_owned).collect();
-                self.shell(from, decision, Shell::Begins(words));
+                self.shell(from, decision, ShellPattern::Begins(words));
             }
-            Shell::Pattern(text) if text.contains('*') => {
-                self.shell(from, decision, Shell::Glob(&text));
+            ShellPattern::Pattern(text) if text.contains('*') => {
+                self.shell(from, decision, ShellPattern::Glob(&text));
             }
-            Shell::Pattern(text) => self.shell(from, decision, Shell::Exact(&text)),
-            Shell::Glob(_) if allows => {
+            ShellPattern::Pattern(text) => self.shell(from, decision, ShellPattern::Exact(&text)),
+            ShellPattern::Glob(_) if allows => {
                 self.left(
                     from,
                     decision,
                     "a command is allowed by its first words, not by a pattern",
                 );
             }
-            Shell::Glob(glob) => self.rule(from, rule.raw("command", "regex", &found(glob))),
-            Shell::Regex(_) if allows => {
+            ShellPattern::Glob(glob) => {
+                self.rule(from, rule.raw("command", "regex", &found_anywhere(glob)))
+            }
+            ShellPattern::Regex(_) if allows => {
                 self.left(
                     from,
                     decision,
                     "a command is allowed by its first words, not by its looks",
                 );
             }
-            Shell::Regex(regex) => self.rule(from, rule.raw("command", "regex", regex)),
+            ShellPattern::Regex(regex) => self.rule(from, rule.raw("command", "regex", regex)),
         }
     }
 
@@ -190,7 +192,7 @@ fn spelt(words: &[String]) -> Option<String> {
 }
 
 /// A regular expression that finds what a glob fits, anywhere in a text: never less than the glob.
-fn found(glob: &str) -> String {
+fn found_anywhere(glob: &str) -> String {
     let literal = |text: &str| {
         let escaped: String = text
             .chars()

@@ -33,6 +33,19 @@ pub enum MappedCall {
     Malformed(String),
 }
 
+impl MappedCall {
+    /// The text of a call that is one shell command.
+    pub(crate) fn shell_command(&self) -> Option<&str> {
+        match self {
+            MappedCall::Eclusa(calls) => match calls.as_slice() {
+                [EclusaCall { tool: "bash", args }] => args.get("command").and_then(Value::as_str),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
 /// A call of one of our tools.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EclusaCall {

@@ -31,8 +31,8 @@ mod messages;
 mod session;
 
 use editor::EditorLink;
-use lines::{Incoming, Outgoing};
-use messages::Proxy;
+use lines::{LineReader, LineWriter};
+use messages::EditorProxy;
 
 /// Which agent stands behind us.
 #[derive(Debug, Clone, Args)]
@@ -67,10 +67,11 @@ pub(super) async fn run(global: &Global, args: AcpArgs) -> Result<Exit, Failure>
     drop(command);
     // Dropping it ends the agent with everything that it started.
     let mut group = Group::new(child);
-    let to_editor = Outgoing::new(io::stdout().as_fd().try_clone_to_owned()?);
+    let to_editor = LineWriter::new(io::stdout().as_fd().try_clone_to_owned()?);
     let from_editor = io::stdin().as_fd().try_clone_to_owned()?;
     let link = Arc::new(EditorLink::new(to_editor)?);
-    let proxy = Arc::new(Proxy::new(global.clone(), args, link, Outgoing::new(to_agent.into())));
+    let proxy =
+        Arc::new(EditorProxy::new(global.clone(), args, link, LineWriter::new(to_agent.into())));
     let (over, mut ended) = unbounded_channel();
     let editor = proxy.clone();
     follow(from_editor, over.clone(), SideEnded::Editor, move |line| {
@@ -102,7 +103,7 @@ fn follow(
     let runtime = tokio::runtime::Handle::current();
     let follow = move || {
         let _entered = runtime.enter();
-        let (mut lines, mut line) = (Incoming::new(from), Vec::new());
+        let (mut lines, mut line) = (LineReader::new(from), Vec::new());
         let read = loop {
             match lines.next(&mut line) {
                 Ok(true) => on_line(&line),

@@ -207,28 +207,29 @@ pub async fn run(global: &Global, command: AgentsCommand) -> Result<Exit, Failur
 
 /// For whom something is installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Scope {
+enum InstallScope {
     User,
     Project,
     Managed,
 }
 
-impl Scope {
-    const ALL: [Scope; 3] = [Scope::Managed, Scope::User, Scope::Project];
+impl InstallScope {
+    const ALL: [InstallScope; 3] =
+        [InstallScope::Managed, InstallScope::User, InstallScope::Project];
 
-    fn new(args: &InstallArgs) -> Scope {
+    fn new(args: &InstallArgs) -> InstallScope {
         match (args.project, args.managed) {
-            (true, _) => Scope::Project,
-            (_, true) => Scope::Managed,
-            _ => Scope::User,
+            (true, _) => InstallScope::Project,
+            (_, true) => InstallScope::Managed,
+            _ => InstallScope::User,
         }
     }
 
     fn name(self) -> &'static str {
         match self {
-            Scope::User => "user",
-            Scope::Project => "project",
-            Scope::Managed => "managed",
+            InstallScope::User => "user",
+            InstallScope::Project => "project",
+            InstallScope::Managed => "managed",
         }
     }
 
@@ -236,8 +237,8 @@ impl Scope {
     /// machine.
     fn facts(self) -> Result<InstallFacts, Failure> {
         let program = match self {
-            Scope::Project => "eclusa".to_owned(),
-            Scope::User | Scope::Managed => {
+            InstallScope::Project => "eclusa".to_owned(),
+            InstallScope::User | InstallScope::Managed => {
                 let program = std::env::current_exe()?;
                 let lost = || Failure::failed("the path of this program is not UTF-8");
                 program.to_str().ok_or_else(lost)?.to_owned()
@@ -247,8 +248,8 @@ impl Scope {
         Ok(InstallFacts {
             program,
             nonce,
-            managed: self == Scope::Managed,
-            project: self == Scope::Project,
+            managed: self == InstallScope::Managed,
+            project: self == InstallScope::Project,
         })
     }
 }

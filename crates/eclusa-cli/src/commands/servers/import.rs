@@ -52,7 +52,7 @@ pub(super) fn run(
 ) -> Result<Exit, Failure> {
     let to = file(ctx)?;
     let sources = match from_file {
-        Some(file) => vec![sources::ImportSource::from_argument(file)],
+        Some(file) => vec![sources::ServerFile::from_argument(file)],
         None => sources::known(from, ctx),
     };
     let mut brought = Import::default();
@@ -101,7 +101,7 @@ impl Import {
     fn take(
         &mut self,
         ctx: &AppContext,
-        source: &sources::ImportSource,
+        source: &sources::ServerFile,
         value: &Value,
     ) -> Result<(), Failure> {
         let redactor = ctx.redactor()?;

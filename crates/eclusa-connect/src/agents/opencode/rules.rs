@@ -4,7 +4,7 @@
 use eclusa_config::{RuleToml, jsonc};
 use serde_json::{Map, Value};
 
-use crate::imported_rules::{ImportedRules, Shell};
+use crate::imported_rules::{ImportedRules, ShellPattern};
 
 pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
     let settings = jsonc::read(text).map_err(|err| err.to_string())?;
@@ -54,7 +54,7 @@ fn of_tool(brought: &mut ImportedRules, tool: &str, decision: &str) {
     let from = format!("{tool} {decision}");
     match tool {
         "*" => everything(brought, decision),
-        "bash" => brought.shell(&from, decision, Shell::All),
+        "bash" => brought.shell(&from, decision, ShellPattern::All),
         "edit" | "write" => brought.files(&from, decision, "write", None),
         "read" | "list" | "glob" | "grep" => brought.files(&from, decision, "read", None),
         "webfetch" => brought.web(&from, decision, None),
@@ -83,7 +83,7 @@ fn of_patterns(brought: &mut ImportedRules, tool: &str, patterns: &Map<String, V
                 let regex = others(&allowed);
                 brought.rule(&from, RuleToml::new(decision).unless("command", &regex));
             }
-            ("bash", _) if all => brought.shell(&from, decision, Shell::All),
+            ("bash", _) if all => brought.shell(&from, decision, ShellPattern::All),
             ("bash", _) => brought.shell(&from, decision, commands(pattern)),
             ("edit" | "write", "ask" | "deny") if all => {
                 let mut globs = vec!["*".to_owned()];
@@ -104,13 +104,13 @@ fn of_patterns(brought: &mut ImportedRules, tool: &str, patterns: &Map<String, V
     }
 }
 
-fn commands(pattern: &str) -> Shell<'_> {
+fn commands(pattern: &str) -> ShellPattern<'_> {
     match pattern.strip_suffix(" *") {
         Some(begins) if !begins.contains(['*', '?']) => {
-            Shell::Begins(begins.split_whitespace().map(str::to_owned).collect())
+            ShellPattern::Begins(begins.split_whitespace().map(str::to_owned).collect())
         }
-        _ if pattern.contains(['*', '?']) => Shell::Glob(pattern),
-        _ => Shell::Exact(pattern),
+        _ if pattern.contains(['*', '?']) => ShellPattern::Glob(pattern),
+        _ => ShellPattern::Exact(pattern),
     }
 }
 

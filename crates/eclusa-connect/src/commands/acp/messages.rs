@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio_util::task::TaskTracker;
 
 use super::{
-    Outgoing, SHUTDOWN_GRACE,
+    LineWriter, SHUTDOWN_GRACE,
     editor::{EditorLink, JUDGED_CALL, JudgedCall},
     envelope::{Envelope, may_end_a_call},
     line,
@@ -81,24 +81,24 @@ enum PendingReply {
 }
 
 /// What stands between editor and agent.
-pub(super) struct Proxy {
+pub(super) struct EditorProxy {
     global: Global,
     args: AcpArgs,
     editor: Arc<EditorLink>,
-    to_agent: Outgoing,
+    to_agent: LineWriter,
     state: Mutex<ConnectionState>,
     tasks: TaskTracker,
 }
 
-impl Proxy {
+impl EditorProxy {
     pub(super) fn new(
         global: Global,
         args: AcpArgs,
         editor: Arc<EditorLink>,
-        to_agent: Outgoing,
-    ) -> Proxy {
+        to_agent: LineWriter,
+    ) -> EditorProxy {
         let (state, tasks) = (Mutex::default(), TaskTracker::new());
-        Proxy { global, args, editor, to_agent, state, tasks }
+        EditorProxy { global, args, editor, to_agent, state, tasks }
     }
 
     fn state(&self) -> MutexGuard<'_, ConnectionState> {
@@ -106,7 +106,7 @@ impl Proxy {
     }
 
     /// A message of the editor. What cannot be read is for the agent to refuse.
-    pub(super) fn on_editor_message(self: &Arc<Proxy>, line: &[u8]) {
+    pub(super) fn on_editor_message(self: &Arc<EditorProxy>, line: &[u8]) {
         let envelope = Envelope::read(line).unwrap_or_default();
         match envelope.method.as_deref() {
             None if self.editor.answered(line) => return,
@@ -181,7 +181,7 @@ impl Proxy {
     }
 
     /// A message of the agent.
-    pub(super) fn on_agent_message(self: &Arc<Proxy>, line: &[u8]) {
+    pub(super) fn on_agent_message(self: &Arc<EditorProxy>, line: &[u8]) {
         if line.trim_ascii().is_empty() {
             return;
         }
@@ -203,7 +203,12 @@ impl Proxy {
     }
 
     /// A request that would do something.
-    fn on_judged_request(self: &Arc<Proxy>, method: &str, envelope: &Envelope<'_>, line: &[u8]) {
+    fn on_judged_request(
+        self: &Arc<EditorProxy>,
+        method: &str,
+        envelope: &Envelope<'_>,
+        line: &[u8],
+    ) {
         let id = envelope.id.and_then(|it| serde_json::from_str(it.get()).ok());
         let Some(id) = id.filter(|it: &Value| !it.is_null()) else {
             return note("the agent sent a request without an id, which was not passed on");
@@ -255,7 +260,7 @@ impl Proxy {
     }
 
     /// A call that is over: its edits can be undone, and one that nobody asked about is on record.
-    fn note_update(self: &Arc<Proxy>, line: &[u8]) {
+    fn note_update(self: &Arc<EditorProxy>, line: &[u8]) {
         let Ok(message) = Message::read(line) else { return };
         let update = message.params().get("update").unwrap_or(&Value::Null);
         let word = |name: &str| update.get(name).and_then(Value::as_str).unwrap_or_default();

@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::Scope;
+use super::InstallScope;
 use crate::AgentSpec;
 use crate::commands::{
     failure::Failure,
@@ -37,7 +37,7 @@ impl Backup {
     pub(super) fn load(
         global: &Global,
         agent: &AgentSpec,
-        scope: Scope,
+        scope: InstallScope,
     ) -> Result<Backup, Failure> {
         let file = place(global, agent, scope)?;
         match fs::read(&file) {
@@ -54,7 +54,7 @@ impl Backup {
         &self,
         global: &Global,
         agent: &AgentSpec,
-        scope: Scope,
+        scope: InstallScope,
     ) -> Result<(), Failure> {
         let file = place(global, agent, scope)?;
         let text = serde_json::to_vec_pretty(self).map_err(Failure::failed)?;
@@ -68,7 +68,7 @@ impl Backup {
         &self,
         global: &Global,
         agent: &AgentSpec,
-        scope: Scope,
+        scope: InstallScope,
     ) -> Result<(), Failure> {
         match self.files.is_empty() {
             true => Backup::forget(global, agent, scope),
@@ -76,27 +76,31 @@ impl Backup {
         }
     }
 
-    pub(super) fn forget(global: &Global, agent: &AgentSpec, scope: Scope) -> Result<(), Failure> {
+    pub(super) fn forget(
+        global: &Global,
+        agent: &AgentSpec,
+        scope: InstallScope,
+    ) -> Result<(), Failure> {
         match remove(&place(global, agent, scope)?) {
             Err(err) if err.kind() != io::ErrorKind::NotFound => Err(err.into()),
             _ => Ok(()),
         }
     }
 
-    pub(super) fn of(&self, path: &Path) -> Option<&SavedFile> {
+    pub(super) fn file(&self, path: &Path) -> Option<&SavedFile> {
         self.files.iter().find(|it| it.path == path)
     }
 }
 
-fn place(global: &Global, agent: &AgentSpec, scope: Scope) -> Result<PathBuf, Failure> {
+fn place(global: &Global, agent: &AgentSpec, scope: InstallScope) -> Result<PathBuf, Failure> {
     let name = format!("{}-{}.json", agent.name, scope.name());
     // Each project has its own.
     let directory = match scope {
-        Scope::Project => {
+        InstallScope::Project => {
             let paths = Paths::find(global)?;
             paths.store.with_file_name("agents")
         }
-        Scope::User | Scope::Managed => {
+        InstallScope::User | InstallScope::Managed => {
             paths::state_directory(global)?.join(paths::AGENTS).join("installed")
         }
     };

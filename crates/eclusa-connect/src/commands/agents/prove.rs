@@ -15,7 +15,7 @@ use eclusa::Hash;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Scope,
+    InstallScope,
     settings_files::{SettingsFile, files},
 };
 use crate::commands::{
@@ -68,7 +68,7 @@ const TRIALS: [Trial; 3] = [
 
 /// What was seen, and with what.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Proof {
+pub(super) struct TrialProof {
     /// What the agent calls its version.
     pub(super) version: String,
     /// Digest of the agent's program, its settings and ours.
@@ -76,9 +76,9 @@ pub(super) struct Proof {
 }
 
 /// The proof that is kept of an agent, if it is about what is there now.
-pub(super) fn kept(global: &Global, agent: &AgentSpec) -> Option<Proof> {
+pub(super) fn current_proof(global: &Global, agent: &AgentSpec) -> Option<TrialProof> {
     let text = fs::read(place(global, agent).ok()?).ok()?;
-    let proof: Proof = serde_json::from_slice(&text).ok()?;
+    let proof: TrialProof = serde_json::from_slice(&text).ok()?;
     let launch = agent.launch.as_ref()?;
     let (program, settings) = (installed(launch)?, gate_files(global, agent).ok()?);
     (digest(&program, &settings).ok()? == proof.of).then_some(proof)
@@ -91,7 +91,7 @@ fn installed(launch: &LaunchSpec) -> Option<PathBuf> {
 }
 
 /// Tries an agent. The error says why nothing is proven.
-pub(super) async fn prove(global: &Global, agent: &AgentSpec) -> Result<Proof, String> {
+pub(super) async fn prove(global: &Global, agent: &AgentSpec) -> Result<TrialProof, String> {
     let launch = agent.launch.as_ref().ok_or("there is no trial for this agent")?;
     let program = installed(launch).ok_or("its program is not in PATH")?;
     let said = |failure: Failure| failure.lines().join("; ");
@@ -99,7 +99,7 @@ pub(super) async fn prove(global: &Global, agent: &AgentSpec) -> Result<Proof, S
     if settings.is_empty() {
         return Err("only what is installed for you is tried (`eclusa install`)".to_owned());
     }
-    let ours = Scope::User.facts().map_err(said)?.program;
+    let ours = InstallScope::User.facts().map_err(said)?.program;
     for trial in &TRIALS {
         let settings = match trial.missing {
             true => without_program(&settings, &ours)?,
@@ -107,7 +107,7 @@ pub(super) async fn prove(global: &Global, agent: &AgentSpec) -> Result<Proof, S
         };
         run(&launch.trial, &program, &settings, trial).await?;
     }
-    let proof = Proof {
+    let proof = TrialProof {
         version: version(&program).await,
         of: digest(&program, &settings).map_err(|err| err.to_string())?,
     };
@@ -163,7 +163,7 @@ async fn run(
 
 /// The person's files that gate the agent, by their place in a home; none unless all hooks are there.
 fn gate_files(global: &Global, agent: &AgentSpec) -> Result<Vec<(PathBuf, String)>, Failure> {
-    let files = files(global, agent, Scope::User)?;
+    let files = files(global, agent, InstallScope::User)?;
     let gates = files.iter().flat_map(|file| {
         file.entries.iter().filter(|it| it.is_gate).map(|it| it.state(file.text()))
     });

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::Scope;
+use super::InstallScope;
 use crate::commands::{
     failure::Failure, global::Global, paths::Paths, read_text::read_text_of, tickets::remove,
 };
@@ -26,7 +26,7 @@ pub(super) struct SettingsFile {
 pub(super) fn files(
     global: &Global,
     agent: &AgentSpec,
-    scope: Scope,
+    scope: InstallScope,
 ) -> Result<Vec<SettingsFile>, Failure> {
     let mut files: Vec<SettingsFile> = Vec::new();
     for entry in agent.entries(&scope.facts()?) {
@@ -57,15 +57,15 @@ pub(super) fn files(
 /// Where a file is. An agent that has no place of this scope has no file.
 pub(super) fn place(
     global: &Global,
-    scope: Scope,
+    scope: InstallScope,
     file: EntryFile,
 ) -> Result<Option<PathBuf>, Failure> {
     Ok(match (scope, file) {
-        (Scope::User, EntryFile::Home(_) | EntryFile::Settings(..)) => person_file(file)?,
-        (Scope::Project, EntryFile::Project(name)) => {
+        (InstallScope::User, EntryFile::Home(_) | EntryFile::Settings(..)) => person_file(file)?,
+        (InstallScope::Project, EntryFile::Project(name)) => {
             Some(Paths::find(global)?.workspace.join(name))
         }
-        (Scope::Managed, EntryFile::Machine(path)) => Some(PathBuf::from(path)),
+        (InstallScope::Managed, EntryFile::Machine(path)) => Some(PathBuf::from(path)),
         _ => None,
     })
 }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::{
-    Scope, find_agent,
-    prove::{self, Proof},
+    InstallScope, find_agent,
+    prove::{self, TrialProof},
     settings_files::{SettingsFile, files, place},
 };
 use crate::commands::{
@@ -22,7 +22,7 @@ use crate::{AGENTS, AgentSpec, EntryState, ListedServer, ServerPosition, Setting
 
 /// How strongly an agent is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Level {
+enum HookLevel {
     None,
     /// It tells of its calls afterwards.
     Watched,
@@ -32,13 +32,13 @@ enum Level {
     Managed,
 }
 
-impl Level {
+impl HookLevel {
     fn name(self) -> &'static str {
         match self {
-            Level::None => "none",
-            Level::Watched => "watched",
-            Level::Hooked => "hooked",
-            Level::Managed => "managed",
+            HookLevel::None => "none",
+            HookLevel::Watched => "watched",
+            HookLevel::Hooked => "hooked",
+            HookLevel::Managed => "managed",
         }
     }
 }
@@ -46,7 +46,7 @@ impl Level {
 /// What is known of an agent.
 struct AgentStatus {
     agent: &'static AgentSpec,
-    level: Level,
+    level: HookLevel,
     /// The files whose hooks hold it.
     by: Vec<PathBuf>,
     /// Whether our tools are connected.
@@ -58,7 +58,7 @@ struct AgentStatus {
     /// Whether it has settings here at all.
     seen: bool,
     /// What was tried here, and is as it was then.
-    proof: Option<Proof>,
+    proof: Option<TrialProof>,
     /// Why a trial has proven nothing.
     unproven: Option<String>,
 }
@@ -107,16 +107,16 @@ pub(super) fn holds(global: &Global, agent: &'static AgentSpec) -> Result<bool, 
 fn look(global: &Global, agent: &'static AgentSpec) -> Result<AgentStatus, Failure> {
     let mut status = AgentStatus {
         agent,
-        level: Level::None,
+        level: HookLevel::None,
         by: Vec::new(),
         server: false,
         others: Vec::new(),
         problems: Vec::new(),
         seen: false,
-        proof: prove::kept(global, agent),
+        proof: prove::current_proof(global, agent),
         unproven: None,
     };
-    for scope in Scope::ALL {
+    for scope in InstallScope::ALL {
         let files = match files(global, agent, scope) {
             Ok(files) => files,
             Err(failure) if failure.exit == Exit::Failed => {
@@ -125,7 +125,7 @@ fn look(global: &Global, agent: &'static AgentSpec) -> Result<AgentStatus, Failu
                 continue;
             }
             // Outside a project there are no files of one.
-            Err(_) if scope == Scope::Project => continue,
+            Err(_) if scope == InstallScope::Project => continue,
             Err(failure) => return Err(failure),
         };
         let (mut gates, mut told) = (Vec::new(), false);
@@ -148,7 +148,7 @@ fn look(global: &Global, agent: &'static AgentSpec) -> Result<AgentStatus, Failu
         let held = gates.iter().filter(present).count();
         if held == 0 {
             if told {
-                status.level = status.level.max(Level::Watched);
+                status.level = status.level.max(HookLevel::Watched);
             }
             continue;
         }
@@ -156,8 +156,9 @@ fn look(global: &Global, agent: &'static AgentSpec) -> Result<AgentStatus, Failu
             status.problems.push(format!("some hooks are missing ({})", scope.name()));
             continue;
         }
-        let level = if scope == Scope::Managed { Level::Managed } else { Level::Hooked };
-        let off = switched_off(global, agent, level == Level::Managed);
+        let level =
+            if scope == InstallScope::Managed { HookLevel::Managed } else { HookLevel::Hooked };
+        let off = switched_off(global, agent, level == HookLevel::Managed);
         if !off.is_empty() {
             status.problems.extend(off);
             continue;
@@ -173,7 +174,7 @@ fn look(global: &Global, agent: &'static AgentSpec) -> Result<AgentStatus, Failu
 fn switched_off(global: &Global, agent: &AgentSpec, managed: bool) -> Vec<String> {
     let mut all = Vec::new();
     for file in agent.switches.files {
-        for scope in [Scope::User, Scope::Project] {
+        for scope in [InstallScope::User, InstallScope::Project] {
             let Ok(Some(path)) = place(global, scope, *file) else { continue };
             let Ok(text) = read_text(&path) else { continue };
             if let Some(what) = (agent.switches.switched_off_by)(&text, managed) {
@@ -208,7 +209,7 @@ pub(super) fn redirected(agent: &AgentSpec, root: &Path) -> Option<String> {
 impl AgentStatus {
     /// True when its calls are stopped where rules say so.
     fn holds(&self) -> bool {
-        self.level >= Level::Hooked
+        self.level >= HookLevel::Hooked
     }
 
     fn state_of(&mut self, file: &SettingsFile, entry: &SettingsEntry) -> Option<EntryState> {
@@ -237,15 +238,15 @@ impl AgentStatus {
 
     fn to_confirm(&self) -> Option<&'static str> {
         let held = self.holds();
-        self.agent.to_confirm(self.level == Level::Managed).filter(|_| held)
+        self.agent.to_confirm(self.level == HookLevel::Managed).filter(|_| held)
     }
 
     fn open(&self) -> Vec<&'static str> {
         match self.level {
-            Level::None | Level::Watched if self.agent.has_hooks() => {
+            HookLevel::None | HookLevel::Watched if self.agent.has_hooks() => {
                 vec!["its own tools run without eclusa"]
             }
-            level => self.agent.still_open(level == Level::Managed),
+            level => self.agent.still_open(level == HookLevel::Managed),
         }
     }
 

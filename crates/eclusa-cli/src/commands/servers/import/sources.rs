@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::{context::AppContext, failure::Failure};
 
 /// A file with servers in it.
-pub(super) struct ImportSource {
+pub(super) struct ServerFile {
     pub(super) file: PathBuf,
     /// It was named, and must be there.
     named: bool,
@@ -19,10 +19,10 @@ pub(super) struct ImportSource {
     workspace: Option<PathBuf>,
 }
 
-impl ImportSource {
+impl ServerFile {
     /// A file that the person named.
-    pub(super) fn from_argument(file: &Path) -> ImportSource {
-        ImportSource { file: file.to_owned(), named: true, workspace: None }
+    pub(super) fn from_argument(file: &Path) -> ServerFile {
+        ServerFile { file: file.to_owned(), named: true, workspace: None }
     }
 
     /// What is in it; nothing, if it need not be there and is not.
@@ -47,8 +47,8 @@ impl ImportSource {
 }
 
 /// Where this agent, or any, may keep its servers.
-pub(super) fn known(agent: Option<&AgentSpec>, ctx: &AppContext) -> Vec<ImportSource> {
+pub(super) fn known(agent: Option<&AgentSpec>, ctx: &AppContext) -> Vec<ServerFile> {
     let root = &ctx.paths.workspace;
-    let source = |file| ImportSource { file, named: false, workspace: Some(root.clone()) };
+    let source = |file| ServerFile { file, named: false, workspace: Some(root.clone()) };
     server_files(agent, root).into_iter().map(source).collect()
 }

@@ -19,11 +19,11 @@ use crate::InternalTool;
 /// One of our tools, whose work another agent does.
 struct DelegatedTool {
     inner: Arc<dyn Tool>,
-    work: Work,
+    work: DelegatedWork,
 }
 
 /// What is done here when the call was permitted.
-enum Work {
+enum DelegatedWork {
     /// The changes are computed, for rules to judge.
     Changes,
     /// A file or a directory is looked at: where it leads, and whether it is secret.
@@ -63,9 +63,9 @@ impl Tool for DelegatedTool {
     fn run<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<Output, ToolError>> {
         Box::pin(async move {
             match &self.work {
-                Work::Changes => self.inner.run(job).await,
-                Work::Look(files) => look(files, job),
-                Work::Nothing => Ok(Output::default()),
+                DelegatedWork::Changes => self.inner.run(job).await,
+                DelegatedWork::Look(files) => look(files, job),
+                DelegatedWork::Nothing => Ok(Output::default()),
             }
         })
     }
@@ -121,9 +121,9 @@ pub(in crate::commands) fn eclusa_tool(
         _ => return None,
     };
     let work = match tool {
-        "write" | "edit" | "multi_edit" | "apply_patch" | "delete" => Work::Changes,
-        "web_fetch" => Work::Nothing,
-        _ => Work::Look(files.clone()),
+        "write" | "edit" | "multi_edit" | "apply_patch" | "delete" => DelegatedWork::Changes,
+        "web_fetch" => DelegatedWork::Nothing,
+        _ => DelegatedWork::Look(files.clone()),
     };
     Some(Registration::new(DelegatedTool { inner, work }).lazy())
 }
@@ -207,7 +207,7 @@ pub(in crate::commands) fn is_allowed_by_a_rule(gate: &Gate, call: ToolCall) -> 
 }
 
 /// What an agent does inside itself.
-pub(super) fn internal_tool(tool: InternalTool) -> Registration {
+pub(in crate::commands) fn internal_tool(tool: InternalTool) -> Registration {
     let class = match tool {
         InternalTool::Bookkeeping | InternalTool::Subagent => PermissionClass::ReadOnly,
         InternalTool::Scheduled => PermissionClass::Generic,
@@ -217,7 +217,7 @@ pub(super) fn internal_tool(tool: InternalTool) -> Registration {
 }
 
 /// A tool of a server that the agent connected by itself.
-pub(super) fn server_tool(server: &str, tool: &str) -> (String, Registration) {
+pub(in crate::commands) fn server_tool(server: &str, tool: &str) -> (String, Registration) {
     let name = format!("mcp_{}_{}", plain(server), plain(tool));
     let facts = Facts { sensitive: true, ..facts(PermissionClass::Generic) };
     (name.clone(), untyped_tool(name, facts, |_| Vec::new()).foreign(plain(server)))
