@@ -16,3 +16,4 @@ mod agent_session;
 pub mod agents;
 mod guard;
 pub mod hook;
+mod loopback;
