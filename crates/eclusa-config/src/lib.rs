@@ -18,6 +18,7 @@ pub use notifications::{ApprovalsSettings, NotificationForm, NotificationSetting
 pub use preflight::{PreflightReach, PreflightSettings};
 pub use redact::{RedactRule, RedactSettings, RedactionError};
 pub use reviewers::{ReviewerSettings, ReviewsOn};
+pub use rule_toml::RuleToml;
 pub use server_address::ServerAddress;
 pub use tools::CommandTool;
 pub use web::WebSettings;
@@ -42,6 +43,7 @@ mod preflight;
 mod redact;
 mod reviewers;
 mod rule_bounds;
+mod rule_toml;
 mod rules;
 mod schema;
 mod server_address;

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{MappedCall, OurCall, shell_quoted};
+use crate::{EclusaCall, MappedCall, shell_quoted};
 
 /// Whether a request of an agent would do something, so that it is judged. All others pass.
 pub fn acp_is_judged(method: &str) -> bool {
@@ -50,7 +50,8 @@ pub fn acp_call(method: &str, params: &Value) -> Option<MappedCall> {
     }
     let text = |name: &str| params.get(name).and_then(Value::as_str);
     let need = |name: &str| text(name).ok_or_else(|| format!("`{name}` is missing or no text"));
-    let ours = |tool: &'static str, args: Value| MappedCall::Ours(vec![OurCall { tool, args }]);
+    let ours =
+        |tool: &'static str, args: Value| MappedCall::Eclusa(vec![EclusaCall { tool, args }]);
     let call = match method {
         "session/request_permission" => return Some(permission(params)),
         "fs/read_text_file" => need("path").map(|it| ours("read", json!({"path": it}))),
@@ -81,7 +82,7 @@ fn permission(params: &Value) -> MappedCall {
         let tool = kind.to_owned();
         MappedCall::Unknown { tool, args: json!({"title": title, "input": raw}) }
     };
-    let one = |tool: &'static str, args: Value| MappedCall::Ours(vec![OurCall { tool, args }]);
+    let one = |tool: &'static str, args: Value| MappedCall::Eclusa(vec![EclusaCall { tool, args }]);
     if let Some(command) = raw.get("command").and_then(command) {
         let mut args = json!({"command": command});
         let cwd = raw.get("cwd").or_else(|| raw.get("workdir")).and_then(Value::as_str);
@@ -90,15 +91,15 @@ fn permission(params: &Value) -> MappedCall {
         }
         return one("bash", args);
     }
-    let edits: Vec<OurCall> = blocks(call, "diff").filter_map(edit).collect();
+    let edits: Vec<EclusaCall> = blocks(call, "diff").filter_map(edit).collect();
     let diffs = blocks(call, "diff").count();
     if diffs > 0 {
-        return if edits.len() == diffs { MappedCall::Ours(edits) } else { unknown() };
+        return if edits.len() == diffs { MappedCall::Eclusa(edits) } else { unknown() };
     }
     let at = |tool: &'static str| {
         let paths = paths(call, &raw);
-        let calls = paths.iter().map(|it| OurCall { tool, args: json!({"path": it}) });
-        if paths.is_empty() { unknown() } else { MappedCall::Ours(calls.collect()) }
+        let calls = paths.iter().map(|it| EclusaCall { tool, args: json!({"path": it}) });
+        if paths.is_empty() { unknown() } else { MappedCall::Eclusa(calls.collect()) }
     };
     match kind {
         "read" => at("read"),
@@ -116,10 +117,10 @@ fn blocks<'a>(call: &'a Value, kind: &'a str) -> impl Iterator<Item = &'a Value>
     content.filter(move |it| it.get("type").and_then(Value::as_str) == Some(kind))
 }
 
-fn edit(diff: &Value) -> Option<OurCall> {
+fn edit(diff: &Value) -> Option<EclusaCall> {
     let text = |name: &str| diff.get(name).and_then(Value::as_str);
     let args = json!({"path": text("path")?, "content": text("newText")?});
-    Some(OurCall { tool: "write", args })
+    Some(EclusaCall { tool: "write", args })
 }
 
 /// The paths that a call names, in its input or as its places.

@@ -1,56 +1,87 @@
-//! One file for each agent: how its events are read, and what its tools are here.
+//! Other people's agents, one file each: everything that is particular to an agent stands in its
+//! [`AgentSpec`], and [`AGENTS`] is the one list of them.
 
 use serde_json::Value;
 
-use crate::{Agent, HookEvent, MappedCall, UnreadableEvent, fields::Fields, mapped::server_call};
-
-pub(crate) mod claude_code;
+mod claude_code;
 mod codex;
 mod copilot;
 mod cursor;
+mod event;
 mod gemini;
 mod opencode;
+mod spec;
+mod vscode;
 mod windsurf;
+mod zed;
 
-impl Agent {
-    /// Reads what the agent's hook sent on stdin.
-    pub fn read_event(self, bytes: &[u8]) -> Result<HookEvent, UnreadableEvent> {
-        let value: Value = serde_json::from_slice(bytes)
-            .map_err(|err| UnreadableEvent(format!("it is not JSON: {err}")))?;
-        let fields = Fields::new(&value, "it")?;
-        Ok(match self {
-            Agent::ClaudeCode => claude_code::read(fields)?,
-            Agent::Codex => codex::read(fields)?,
-            Agent::Gemini => gemini::read(fields)?,
-            Agent::Opencode => opencode::read(fields)?,
-            Agent::Cursor => cursor::read(fields)?,
-            Agent::Copilot => copilot::read(fields)?,
-            Agent::Windsurf => windsurf::read(fields)?,
-            Agent::VsCode | Agent::Zed => {
-                return Err(UnreadableEvent(format!("{self} has no hooks")));
-            }
+pub use event::{HookEvent, HookEventKind, ToolResult, UnreadableEvent};
+pub use spec::{AgentSpec, UnknownAgent};
+pub(crate) use spec::{DenialSpec, LaunchSpec};
+
+/// All agents that are known here.
+pub static AGENTS: &[&AgentSpec] = &[
+    &claude_code::CLAUDE_CODE,
+    &codex::CODEX,
+    &gemini::GEMINI,
+    &opencode::OPENCODE,
+    &cursor::CURSOR,
+    &copilot::COPILOT,
+    &windsurf::WINDSURF,
+    &vscode::VSCODE,
+    &zed::ZED,
+];
+
+impl AgentSpec {
+    /// The agent of this name, or of one of its other names.
+    pub fn named(word: &str) -> Result<&'static AgentSpec, UnknownAgent> {
+        let is_named = |it: &&&AgentSpec| it.name == word || it.aliases.contains(&word);
+        AGENTS.iter().find(is_named).copied().ok_or_else(|| {
+            let names: Vec<&str> = AGENTS.iter().map(|it| it.name).collect();
+            UnknownAgent { word: word.to_owned(), known: names.join(", ") }
         })
+    }
+
+    /// The agent whose program this is, and how it is started.
+    pub(crate) fn of_program(program: &str) -> Option<(&'static AgentSpec, &'static LaunchSpec)> {
+        let name = program.rsplit('/').next().unwrap_or_default();
+        let mut launched = AGENTS.iter().filter_map(|it| Some((*it, it.launch.as_ref()?)));
+        launched.find(|(_, launch)| launch.program == name)
     }
 }
 
-impl HookEvent {
-    /// What the call is in our words.
-    pub fn mapped_call(&self) -> MappedCall {
-        if let Some((server, tool)) = &self.server {
-            return server_call(server, tool, self.input.clone());
+/// The keys under which agents list their servers, each once.
+pub fn server_lists() -> Vec<&'static str> {
+    let lists = AGENTS.iter().flat_map(|it| it.servers.lists).filter_map(|it| match it {
+        [list] => Some(*list),
+        _ => None,
+    });
+    let mut all = Vec::new();
+    for list in lists {
+        if !all.contains(&list) {
+            all.push(list);
         }
-        let mapped = Fields::new(&self.input, "the input").and_then(|input| match self.agent {
-            Agent::ClaudeCode => claude_code::map(self, input),
-            Agent::Codex => codex::map(self, input),
-            Agent::Gemini => gemini::map(self, input),
-            Agent::Opencode => opencode::map(self, input),
-            Agent::Cursor => cursor::map(self, input),
-            Agent::Copilot => copilot::map(self, input),
-            Agent::Windsurf => windsurf::map(self, input),
-            Agent::VsCode | Agent::Zed => Ok(self.unknown()),
-        });
-        mapped.unwrap_or_else(|why| {
-            MappedCall::Malformed(format!("`{}` of {}: {why}", self.tool, self.agent))
-        })
     }
+    all
 }
+
+/// The servers that settings name, whichever agent's they are: those for every workspace, and those
+/// for this one. Of two with one name the first counts.
+pub fn servers_in(settings: &Value, workspace: Option<&str>) -> Vec<(String, Value)> {
+    let mut all: Vec<(String, Value)> = Vec::new();
+    for path in AGENTS.iter().flat_map(|it| it.servers.lists) {
+        let list = path.iter().try_fold(settings, |value, key| match *key {
+            "*" => value.get(workspace?),
+            key => value.get(key),
+        });
+        for (name, server) in list.and_then(Value::as_object).into_iter().flatten() {
+            if !all.iter().any(|(taken, _)| taken == name) {
+                all.push((name.clone(), server.clone()));
+            }
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests;

@@ -12,6 +12,8 @@ use eclusa_spawn as spawn;
 use eclusa_term::{failure, screen, terminal};
 
 mod acp;
+mod agent_session;
 pub mod agents;
 mod guard;
 pub mod hook;
+mod loopback;

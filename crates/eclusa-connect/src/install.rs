@@ -24,31 +24,6 @@ pub enum EntryState {
 }
 
 impl SettingsEntry {
-    /// True when this entry is what stops calls: the hook, and not what goes with it.
-    pub fn is_gate(&self) -> bool {
-        const BEFORE: [&str; 8] = [
-            "PreToolUse",
-            "BeforeTool",
-            "preToolUse",
-            "beforeShellExecution",
-            "pre_run_command",
-            "pre_write_code",
-            "pre_mcp_tool_use",
-            "pre_read_code",
-        ];
-        match &self.change {
-            EntryChange::JsonHook { path, .. } => path.iter().any(|it| BEFORE.contains(it)),
-            EntryChange::Whole { .. } => true,
-            EntryChange::TomlTable { fields, .. } => {
-                fields.iter().any(|(name, _)| BEFORE.contains(name))
-            }
-            EntryChange::JsonValue { .. }
-            | EntryChange::JsonListed { .. }
-            | EntryChange::JsonServers { .. }
-            | EntryChange::TomlServers { .. } => false,
-        }
-    }
-
     /// True when this entry is a hook, before calls or after them.
     pub fn is_hook(&self) -> bool {
         matches!(self.change, EntryChange::JsonHook { .. })

@@ -4,44 +4,44 @@
 //! Outside of [`commands`] nothing reads a file, the environment or a clock: text in, text out.
 //!
 //! ```
-//! use eclusa_connect::{Agent, HookVerdict, MappedCall};
+//! use eclusa_connect::{AgentSpec, HookVerdict, MappedCall};
 //!
 //! let stdin = br#"{"session_id":"s","hook_event_name":"PreToolUse","cwd":"/p","tool_name":"Bash",
 //!                  "tool_input":{"command":"make test"},"tool_use_id":"t1"}"#;
-//! let event = Agent::ClaudeCode.read_event(stdin)?;
-//! let MappedCall::Ours(calls) = event.mapped_call() else { panic!("a shell command") };
+//! let event = AgentSpec::named("claude-code")?.read_event(stdin)?;
+//! let MappedCall::Eclusa(calls) = event.mapped_call() else { panic!("a shell command") };
 //! assert_eq!(calls[0].tool, "bash");
 //! let output = event.answer(&HookVerdict::Deny("no network here".to_owned()));
 //! assert!(output.stdout.contains("\"deny\""));
-//! # Ok::<(), eclusa_connect::UnreadableEvent>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod acp;
-mod agent;
 mod agents;
 mod answer;
 pub mod commands;
 mod entries;
 mod entry_error;
-mod event;
 mod fields;
 mod guard;
+mod imported_rules;
 mod install;
-mod limits;
 mod mapped;
 mod servers;
-mod switches;
+mod trial;
 
 pub use acp::{
     acp_call, acp_is_judged, acp_is_yes, acp_loosening_mode, acp_permission_answer, acp_question,
     acp_wrap_servers,
 };
-pub use agent::{Agent, UnknownAgent};
+pub use agents::{
+    AGENTS, AgentSpec, HookEvent, HookEventKind, ToolResult, UnknownAgent, UnreadableEvent,
+    server_lists, servers_in,
+};
 pub use answer::{HookOutput, HookVerdict, ResultNote};
-pub use entries::{EntryFile, InstallFacts, SettingsEntry, entries, shell_quoted};
+pub use entries::{EntryFile, InstallFacts, SettingsEntry, shell_quoted};
 pub use entry_error::EntryError;
-pub use event::{HookEvent, HookEventKind, ToolResult, UnreadableEvent};
-pub use guard::{GUARD_TOOLS_PATH, GuardForm, GuardRow};
+pub use imported_rules::{ImportedRules, SkippedRule};
 pub use install::EntryState;
-pub use mapped::{AgentOwn, MappedCall, OurCall};
+pub use mapped::{EclusaCall, InternalTool, MappedCall};
 pub use servers::{ListedServer, ServerPosition, server_name};

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::{HookEvent, fields::Fields};
+use crate::fields::Fields;
 
 /// What a call of an agent is here.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MappedCall {
     /// Calls of our own tools that do the same; each of them must be allowed.
-    Ours(Vec<OurCall>),
+    Eclusa(Vec<EclusaCall>),
     /// A tool of a server that the agent has connected by itself.
     Server {
         /// The server.
@@ -19,7 +19,7 @@ pub enum MappedCall {
         args: Value,
     },
     /// Something inside the agent, which reaches nothing by itself.
-    Own(AgentOwn),
+    Internal(InternalTool),
     /// A tool of our own server: it passes the gate there.
     OwnServer,
     /// Nobody knows it here, so that a person is asked.
@@ -33,9 +33,22 @@ pub enum MappedCall {
     Malformed(String),
 }
 
+impl MappedCall {
+    /// The text of a call that is one shell command.
+    pub(crate) fn shell_command(&self) -> Option<&str> {
+        match self {
+            MappedCall::Eclusa(calls) => match calls.as_slice() {
+                [EclusaCall { tool: "bash", args }] => args.get("command").and_then(Value::as_str),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
 /// A call of one of our tools.
 #[derive(Debug, Clone, PartialEq)]
-pub struct OurCall {
+pub struct EclusaCall {
     /// The tool.
     pub tool: &'static str,
     /// Its arguments.
@@ -44,22 +57,22 @@ pub struct OurCall {
 
 /// What an agent does inside itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AgentOwn {
+pub enum InternalTool {
     /// Lists, plans and questions to its person.
-    Notes,
+    Bookkeeping,
     /// Starts or steers an agent whose calls come to the hook like its own.
-    Task,
+    Subagent,
     /// Has something done later, or moves the session elsewhere.
-    Later,
+    Scheduled,
 }
 
-impl AgentOwn {
+impl InternalTool {
     /// The name that rules know it by.
-    pub const fn tool(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
-            AgentOwn::Notes => "agent_notes",
-            AgentOwn::Task => "agent_task",
-            AgentOwn::Later => "agent_later",
+            InternalTool::Bookkeeping => "agent_notes",
+            InternalTool::Subagent => "agent_task",
+            InternalTool::Scheduled => "agent_later",
         }
     }
 }
@@ -70,29 +83,9 @@ pub(crate) type Mapping = Result<MappedCall, String>;
 /// The name under which our server is connected.
 pub(crate) const SERVER: &str = "eclusa";
 
-impl HookEvent {
-    pub(crate) fn unknown(&self) -> MappedCall {
-        MappedCall::Unknown { tool: self.tool.clone(), args: self.input.clone() }
-    }
-
-    /// A shell command, where it would start.
-    pub(crate) fn shell(&self, command: &str, directory: Option<&str>) -> MappedCall {
-        let mut args = json!({"command": command});
-        let start = match (directory, &self.directory) {
-            (Some(named), Some(here)) if !named.starts_with('/') => Some(format!("{here}/{named}")),
-            (Some(named), _) => Some(named.to_owned()),
-            (None, here) => here.clone(),
-        };
-        if let (Some(start), Some(fields)) = (start, args.as_object_mut()) {
-            fields.insert("cwd".to_owned(), start.into());
-        }
-        one("bash", args)
-    }
-}
-
 /// A call of one of our tools.
-pub(crate) fn one(tool: &'static str, args: Value) -> MappedCall {
-    MappedCall::Ours(vec![OurCall { tool, args }])
+pub(crate) fn call(tool: &'static str, args: Value) -> MappedCall {
+    MappedCall::Eclusa(vec![EclusaCall { tool, args }])
 }
 
 /// A tool of somebody's server, or of our own.
@@ -111,12 +104,12 @@ pub(crate) fn double_underscored(name: &str, args: &Value) -> Option<MappedCall>
 
 /// A file that is written whole.
 pub(crate) fn write(path: &str, content: &str) -> MappedCall {
-    one("write", json!({"path": path, "content": content}))
+    call("write", json!({"path": path, "content": content}))
 }
 
 /// A text in a file that is replaced by another. An empty old text makes the file.
 pub(crate) fn edit(path: &str, old: &str, new: &str, all: bool) -> MappedCall {
-    one("edit", edit_args(path, old, new, all))
+    call("edit", edit_args(path, old, new, all))
 }
 
 fn edit_args(path: &str, old: &str, new: &str, all: bool) -> Value {
@@ -141,7 +134,7 @@ pub(crate) fn edits(path: &str, list: &[Value], names: [&str; 3]) -> Mapping {
     }
     match all.is_empty() {
         true => Err("`edits` is empty".to_owned()),
-        false => Ok(one("multi_edit", json!({"path": path, "edits": all}))),
+        false => Ok(call("multi_edit", json!({"path": path, "edits": all}))),
     }
 }
 
@@ -157,15 +150,15 @@ pub(crate) fn search(tool: &'static str, input: Fields<'_>, places: &[&str]) -> 
             fields.insert("path".to_owned(), path.into());
         }
     }
-    Ok(one(tool, args))
+    Ok(call(tool, args))
 }
 
 /// A patch in the first of these fields that is there.
 pub(crate) fn patch(input: Fields<'_>, names: &[&str]) -> Mapping {
-    Ok(one("apply_patch", json!({"patch": input.any_text(names)?})))
+    Ok(call("apply_patch", json!({"patch": input.any_text(names)?})))
 }
 
 /// A file that is read.
 pub(crate) fn read(path: &str) -> MappedCall {
-    one("read", json!({"path": path}))
+    call("read", json!({"path": path}))
 }

@@ -9,7 +9,7 @@ use eclusa_sandbox::{Cap, Enforcement, HostCapabilities, Missing};
 use eclusa_tools::{CommandOrder, Sandboxes, Writes};
 use serde_json::{Value, json};
 
-use super::policy::lint::{self, Finding};
+use super::policy::lint::{self, LintFinding};
 use crate::{
     config_layers,
     context::AppContext,
@@ -65,7 +65,7 @@ struct Findings {
     /// Why the configuration cannot be used, if it cannot.
     broken: Vec<String>,
     /// How many rules are the person's own, and what `policy lint` says of them.
-    rules: (usize, Vec<Finding>),
+    rules: (usize, Vec<LintFinding>),
 }
 
 fn look(sandboxes: &Sandboxes, paths: &Paths, ctx: &AppContext) -> Result<Findings, Failure> {
@@ -312,7 +312,7 @@ impl Findings {
             "configuration": self.files,
             "configuration_errors": self.broken,
             "rules": self.rules.0,
-            "lint": self.rules.1.iter().map(Finding::as_json).collect::<Vec<_>>(),
+            "lint": self.rules.1.iter().map(LintFinding::as_json).collect::<Vec<_>>(),
         })
     }
 }

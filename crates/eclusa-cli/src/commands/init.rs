@@ -3,9 +3,9 @@
 
 use std::{io::Write, path::Path};
 
+use eclusa_config::RuleToml;
 use serde_json::{Value, json};
 
-use super::policy::rule_toml::RuleToml;
 use crate::{
     context::AppContext,
     failure::{Exit, Failure},

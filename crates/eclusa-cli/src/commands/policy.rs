@@ -8,7 +8,6 @@ use crate::{
     since::Since,
 };
 
-mod agent_rules;
 mod args;
 mod examples;
 mod import;
@@ -16,7 +15,6 @@ mod layers;
 pub(super) mod lint;
 mod log_calls;
 mod replay;
-pub(super) mod rule_toml;
 mod suggest;
 pub(super) mod try_rule;
 

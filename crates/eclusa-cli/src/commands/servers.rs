@@ -32,19 +32,19 @@ pub(super) async fn run(global: &Global, args: ServersArgs) -> Result<Exit, Fail
         ServersCommand::Add(args) => add::run(&ctx, args, global.json),
         ServersCommand::Remove { name } => add::remove(&ctx, &name, global.json),
         ServersCommand::Test { name, command } => {
-            probe::one(&ctx, &selected(&ctx, &name, command)?, global.json).await
+            probe::test(&ctx, &selected(&ctx, &name, command)?, global.json).await
         }
         ServersCommand::Login { name, client_id, client_secret, scope } => {
             let server = find(&ctx, &name)?;
             let wanted = login::terms(&*ctx.paths.keys(), client_id, client_secret, &scope)?;
             login::login(server, ctx.paths.keys(), wanted).await?;
-            said(&format!("logged in to `{name}`; its token is kept for it alone"))
+            print_line(&format!("logged in to `{name}`; its token is kept for it alone"))
         }
         ServersCommand::Logout { name } => {
             // Also for one that is no longer in the configuration.
             check_server_name(&name).map_err(Failure::usage)?;
             ctx.paths.keys().keep(&name, None)?;
-            said(&format!("the token of `{name}` is forgotten"))
+            print_line(&format!("the token of `{name}` is forgotten"))
         }
         ServersCommand::Review { name, accept, command } => {
             review::run(&ctx, &selected(&ctx, &name, command)?, accept, global.json).await
@@ -55,7 +55,7 @@ pub(super) async fn run(global: &Global, args: ServersArgs) -> Result<Exit, Fail
     }
 }
 
-fn said(line: &str) -> Result<Exit, Failure> {
+fn print_line(line: &str) -> Result<Exit, Failure> {
     let mut screen = Screen::stdout();
     screen.line(line)?;
     screen.flush()?;

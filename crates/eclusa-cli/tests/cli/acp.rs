@@ -51,6 +51,11 @@ impl Editor {
 
     /// The same where it may not come about; the error is what the editor was told.
     pub(crate) fn try_open(world: &World) -> Result<Editor, String> {
+        Editor::try_open_in(world, "workspace")
+    }
+
+    /// The same with a session in this directory.
+    fn try_open_in(world: &World, directory: &str) -> Result<Editor, String> {
         let agent = world.program("agent", AGENT);
         let mut command = world.command(&["acp", "--", agent.to_str().unwrap()]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -70,7 +75,7 @@ impl Editor {
         assert_eq!(editor.next()["result"]["agentInfo"]["name"], "scripted");
         let servers = json!([{"name": "git", "command": "mcp-git", "args": ["-v"],
             "env": [{"name": "TOKEN", "value": "x"}]}]);
-        let params = json!({"cwd": world.path("workspace"), "mcpServers": servers});
+        let params = json!({"cwd": world.path(directory), "mcpServers": servers});
         editor.send(&json!({"id": 1, "method": "session/new", "params": params}));
         let opened = editor.next();
         if opened["result"]["sessionId"] != "s1" {
@@ -294,4 +299,40 @@ fn modes_that_loosen_are_asked_about_and_forked_sessions_are_known() {
     let read = json!({"sessionId": "s2", "path": world.path("workspace/a.txt")});
     editor.agent_sends(json!([{"id": "a", "method": "fs/read_text_file", "params": read}]));
     assert_eq!(editor.next()["method"], "fs/read_text_file");
+}
+
+/// A session that was started below the root of its workspace: what it names starts there.
+fn below_the_root(config: &str) -> (World, Editor) {
+    let world = World::with(config);
+    for name in ["workspace/.git", "workspace/sub"] {
+        std::fs::create_dir_all(world.path(name)).unwrap();
+    }
+    world.write("workspace/sub/private.txt", "one\n");
+    let editor = Editor::try_open_in(&world, "workspace/sub").unwrap();
+    (world, editor)
+}
+
+#[test]
+fn a_relative_path_is_judged_from_where_the_session_stands() {
+    let deny = "[[rules]]\ndecision = \"deny\"\naccess = \"read\"\npath = \"sub/private.txt\"\n";
+    let (_world, mut editor) = below_the_root(deny);
+    for path in ["private.txt", "./private.txt", "../sub/private.txt"] {
+        let call = json!({"toolCallId": "t1", "kind": "read", "rawInput": {"path": path}});
+        editor.permission(call);
+        assert_eq!(editor.answer()["result"]["outcome"]["optionId"], "stop", "{path}");
+    }
+}
+
+#[test]
+fn a_command_without_a_directory_starts_where_the_session_stands() {
+    eclusa_testing::needs!(Namespaces);
+    let allow = "[[rules]]\ndecision = \"allow\"\ncommand = \"pwd\"\n";
+    let (world, mut editor) = below_the_root(allow);
+    editor.agent_asks("terminal/create", json!({"command": "pwd"}));
+    let asked = editor.next();
+    let args: Vec<String> = serde_json::from_value(asked["params"]["args"].clone()).unwrap();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let ran = world.eclusa(&args);
+    let here = world.path("workspace/sub").canonicalize().unwrap();
+    assert_eq!(ran.out.trim(), here.to_str().unwrap(), "{ran:?}");
 }

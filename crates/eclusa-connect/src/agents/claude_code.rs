@@ -1,16 +1,133 @@
 //! Claude Code, as seen with 2.1.325.
 
+use eclusa_config::jsonc;
 use serde_json::{Value, json};
 
+use super::{
+    event::{HookEvent, HookEventKind, ToolResult, unknown_event},
+    spec::{AgentSpec, Caveats, DenialSpec, HookSpec, ServerSpec, SwitchSpec},
+};
 use crate::{
-    Agent, HookEvent, HookEventKind, MappedCall, ToolResult,
-    event::unknown_event,
+    answer::{HookOutput, HookVerdict, ResultNote, context, decided, specific},
+    entries::{EntryChange, EntryFile, InstallFacts, SettingsEntry},
     fields::Fields,
-    mapped::{self, AgentOwn, Mapping},
+    mapped::{self, InternalTool, MappedCall, Mapping},
 };
 
-pub(crate) fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
-    let mut event = read_as(Agent::ClaudeCode, fields)?;
+mod denials;
+mod launch;
+mod rules;
+
+const USER_SETTINGS: EntryFile =
+    EntryFile::Settings("CLAUDE_CONFIG_DIR", ".claude", "settings.json");
+const PROJECT_SETTINGS: EntryFile = EntryFile::Project(".claude/settings.json");
+const LOCAL_SETTINGS: EntryFile = EntryFile::Project(".claude/settings.local.json");
+
+pub(super) static CLAUDE_CODE: AgentSpec = AgentSpec {
+    name: "claude-code",
+    aliases: &["claude"],
+    title: "Claude Code",
+    hooks: Some(HookSpec {
+        tried: true,
+        gates: &["PreToolUse"],
+        root_variable: Some("CLAUDE_PROJECT_DIR"),
+        in_shell: true,
+        can_rewrite: true,
+        can_ask: |event, attended| {
+            attended && !matches!(event.mode.as_deref(), Some("bypassPermissions" | "dontAsk"))
+        },
+        read,
+        map,
+        verdict,
+        result,
+    }),
+    entries,
+    servers: ServerSpec {
+        // Servers of single projects stand in the person's file.
+        lists: &[&["mcpServers"], &["projects", "*", "mcpServers"]],
+        files: &[
+            // With the variable it stands in that directory, without it beside it.
+            EntryFile::Settings("CLAUDE_CONFIG_DIR", "", ".claude.json"),
+            EntryFile::Project(".mcp.json"),
+        ],
+    },
+    switches: SwitchSpec {
+        files: &[USER_SETTINGS, PROJECT_SETTINGS, LOCAL_SETTINGS],
+        switched_off_by: |text, managed| {
+            let off = || jsonc::read(text).ok()?.get("disableAllHooks")?.as_bool();
+            (!managed && off() == Some(true)).then_some("disableAllHooks")
+        },
+        variable_files: &[".claude/settings.json", ".claude/settings.local.json"],
+        variables: |text| {
+            let settings = jsonc::read(text).unwrap_or_default();
+            let variables = settings.get("env").and_then(Value::as_object);
+            variables.into_iter().flat_map(|it| it.keys().cloned()).collect()
+        },
+        looks_above: false,
+    },
+    caveats: Caveats {
+        open: &["what a failed call of its own printed cannot be redacted"],
+        open_unmanaged: &[
+            "another hook can change a command after eclusa has allowed it",
+            "`disableAllHooks`, `--bare` and `--safe-mode` switch hooks off; `--managed` closes both",
+        ],
+        confirm: None,
+        confirm_unmanaged: None,
+    },
+    denials: Some(DenialSpec {
+        files: &[
+            USER_SETTINGS,
+            PROJECT_SETTINGS,
+            LOCAL_SETTINGS,
+            EntryFile::Machine("/etc/claude-code/managed-settings.json"),
+        ],
+        directories: &["/etc/claude-code/managed-settings.d"],
+        may_concern: denials::may_concern,
+    }),
+    launch: Some(launch::LAUNCH),
+    import_rules: Some(rules::read),
+};
+
+fn entries(facts: &InstallFacts) -> Vec<SettingsEntry> {
+    let machine = EntryFile::Machine("/etc/claude-code/managed-settings.d/50-eclusa.json");
+    let settings = facts.file(USER_SETTINGS, PROJECT_SETTINGS, Some(machine));
+    let command = json!({
+        "type": "command", "command": CLAUDE_CODE.hook_line(facts), "timeout": 900,
+        "onFailure": "block",
+    });
+    let mut all = Vec::new();
+    // The last one refuses to lose the others while a session runs.
+    let events = ["PreToolUse", "PostToolUse", "PostToolUseFailure", "SessionEnd", "ConfigChange"];
+    for event in events {
+        let entry = match event.contains("ToolUse") {
+            true => json!({"matcher": "*", "hooks": [command]}),
+            false => json!({"hooks": [command]}),
+        };
+        all.push(CLAUDE_CODE.hook(settings, event, entry));
+    }
+    if facts.managed {
+        let (purpose, path) = ("switches hooks of others off", vec!["allowManagedHooksOnly"]);
+        all.push(SettingsEntry::value(settings, purpose, path, json!(true)));
+    }
+    all.push(SettingsEntry {
+        file: settings,
+        purpose: "lets eclusa's tools run without a question of the agent's own",
+        is_gate: false,
+        change: EntryChange::JsonListed {
+            path: vec!["permissions", "allow"],
+            value: "mcp__eclusa",
+        },
+    });
+    let entry = json!({
+        "type": "stdio", "command": facts.program, "args": ["mcp"], "alwaysLoad": true,
+    });
+    all.extend(CLAUDE_CODE.eclusa_server(facts, entry));
+    all.extend(CLAUDE_CODE.other_servers(facts));
+    all
+}
+
+fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
+    let mut event = read_as(&CLAUDE_CODE, fields)?;
     event.turn = fields.maybe_text("prompt_id")?.map(str::to_owned);
     event.response = fields.get("tool_response").cloned();
     if let Some(error) = fields.maybe_text("error")?.filter(|_| event.name == "PostToolUseFailure")
@@ -21,7 +138,7 @@ pub(crate) fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
 }
 
 /// What Claude Code and those that took over its names send alike.
-pub(crate) fn read_as(agent: Agent, fields: Fields<'_>) -> Result<HookEvent, String> {
+pub(super) fn read_as(agent: &'static AgentSpec, fields: Fields<'_>) -> Result<HookEvent, String> {
     let name = fields.text("hook_event_name")?;
     let kind = match name {
         "PreToolUse" | "BeforeTool" => HookEventKind::Before,
@@ -51,7 +168,7 @@ pub(crate) fn read_as(agent: Agent, fields: Fields<'_>) -> Result<HookEvent, Str
 }
 
 /// The text of a result, as far as it has one.
-pub(crate) fn result_text(value: &Value) -> String {
+pub(super) fn result_text(value: &Value) -> String {
     let text = |name: &str| value.get(name).and_then(Value::as_str).filter(|it| !it.is_empty());
     match value {
         Value::String(text) => text.clone(),
@@ -81,7 +198,7 @@ const MAIN: [&str; 6] = ["stdout", "text", "content", "output", "result", "file"
 
 /// A result with this text in the place of all its own, in the same shape: one of another shape is no
 /// answer for Claude Code, and the model sees what was there.
-pub(crate) fn reshaped(response: Option<&Value>, text: &str) -> Value {
+fn reshaped(response: Option<&Value>, text: &str) -> Value {
     let mut left = Some(text);
     let shaped = response.map(|it| filled("", it, &mut left));
     shaped.filter(|_| left.is_none()).unwrap_or_else(|| text.into())
@@ -103,7 +220,7 @@ fn filled(name: &str, value: &Value, left: &mut Option<&str>) -> Value {
     }
 }
 
-pub(crate) fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
+fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
     if let Some(call) = mapped::double_underscored(&event.tool, &event.input) {
         return Ok(call);
     }
@@ -125,15 +242,42 @@ pub(crate) fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
             let names = ["old_string", "new_string", "replace_all"];
             mapped::edits(input.text("file_path")?, input.list("edits")?, names)?
         }
-        "WebFetch" => mapped::one("web_fetch", json!({"url": input.text("url")?})),
-        "Agent" | "Task" | "Workflow" | "SendMessage" => MappedCall::Own(AgentOwn::Task),
+        "WebFetch" => mapped::call("web_fetch", json!({"url": input.text("url")?})),
+        "Agent" | "Task" | "Workflow" | "SendMessage" => {
+            MappedCall::Internal(InternalTool::Subagent)
+        }
         "TodoWrite" | "TodoRead" | "TaskCreate" | "TaskGet" | "TaskList" | "TaskUpdate"
         | "TaskStop" | "TaskOutput" | "BashOutput" | "KillShell" | "Skill" | "ListAgents"
         | "AskUserQuestion" | "EnterPlanMode" | "ExitPlanMode" | "ReportFindings" | "CronList"
-        | "ToolSearch" | "StructuredOutput" => MappedCall::Own(AgentOwn::Notes),
+        | "ToolSearch" | "StructuredOutput" => MappedCall::Internal(InternalTool::Bookkeeping),
         "CronCreate" | "CronDelete" | "ScheduleWakeup" | "EnterWorktree" | "ExitWorktree" => {
-            MappedCall::Own(AgentOwn::Later)
+            MappedCall::Internal(InternalTool::Scheduled)
         }
         _ => event.unknown(),
     })
+}
+
+fn verdict(event: &str, verdict: &HookVerdict, _: &Value) -> HookOutput {
+    let none = ("updatedInput", None);
+    match verdict {
+        HookVerdict::Allow { context: it } => {
+            decided(event, "allow", Some("eclusa allows it"), [none, context(it.as_ref())])
+        }
+        HookVerdict::Deny(why) => decided(event, "deny", Some(why), [none, context(None)]),
+        HookVerdict::Ask(why) => decided(event, "ask", Some(why), [none, context(None)]),
+        HookVerdict::Rewrite { input, context: it, ask } => {
+            let input = ("updatedInput", Some(input.clone()));
+            let (decision, why) = match ask {
+                Some(why) => ("ask", why.as_str()),
+                None => ("allow", "it runs in eclusa's sandbox"),
+            };
+            decided(event, decision, Some(why), [input, context(it.as_ref())])
+        }
+    }
+}
+
+fn result(event: &HookEvent, note: &ResultNote) -> HookOutput {
+    let output = note.replacement.as_deref();
+    let output = output.map(|it| reshaped(event.response.as_ref(), it));
+    specific(&event.name, [("updatedToolOutput", output), context(note.context.as_ref())])
 }

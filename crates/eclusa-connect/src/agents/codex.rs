@@ -1,20 +1,133 @@
 //! Codex, as seen with 0.166. Its hooks run in the directory of the session; `cwd` of an event is
 //! where the model wants the command to start.
 
+use serde_json::{Value, json};
+use toml_edit::DocumentMut;
+
+use super::{
+    claude_code,
+    event::HookEvent,
+    spec::{AgentSpec, Caveats, HookSpec, ServerSpec, SwitchSpec},
+};
 use crate::{
-    Agent, HookEvent, MappedCall,
-    agents::claude_code,
+    answer::{HookOutput, HookVerdict, ResultNote, context, decided, specific},
+    entries::{EntryChange, EntryFile, InstallFacts, SettingsEntry},
     fields::Fields,
-    mapped::{self, AgentOwn, Mapping},
+    mapped::{self, InternalTool, MappedCall, Mapping},
 };
 
-pub(crate) fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
-    let mut event = claude_code::read_as(Agent::Codex, fields)?;
+mod launch;
+mod rules;
+mod starlark;
+
+const USER_CONFIG: EntryFile = EntryFile::Settings("CODEX_HOME", ".codex", "config.toml");
+const PROJECT_CONFIG: EntryFile = EntryFile::Project(".codex/config.toml");
+
+pub(super) static CODEX: AgentSpec = AgentSpec {
+    name: "codex",
+    aliases: &[],
+    title: "Codex",
+    hooks: Some(HookSpec {
+        tried: true,
+        gates: &["PreToolUse"],
+        root_variable: None,
+        in_shell: true,
+        can_rewrite: true,
+        can_ask: |_, _| false,
+        read,
+        map,
+        verdict,
+        result,
+    }),
+    entries,
+    servers: ServerSpec { lists: &[&["mcp_servers"]], files: &[USER_CONFIG, PROJECT_CONFIG] },
+    switches: SwitchSpec {
+        files: &[USER_CONFIG, PROJECT_CONFIG],
+        switched_off_by: |text, managed| {
+            let hooks =
+                || text.parse::<DocumentMut>().ok()?.get("features")?.get("hooks")?.as_bool();
+            (!managed && hooks() == Some(false)).then_some("features.hooks = false")
+        },
+        ..SwitchSpec::NONE
+    },
+    caveats: Caveats {
+        open: &[
+            "a hook that is stopped until its time is up lets the call pass",
+            "text typed into a running command and web search come to no hook",
+        ],
+        open_unmanaged: &[
+            "`features.hooks = false` and `--disable hooks` switch hooks off; `--managed` closes that",
+        ],
+        confirm: None,
+        confirm_unmanaged: Some(
+            "start `codex` once and trust the hooks (`/hooks`): until then it runs none of them",
+        ),
+    },
+    denials: None,
+    launch: Some(launch::LAUNCH),
+    import_rules: Some(rules::read),
+};
+
+const EVENTS: [&str; 4] = ["PreToolUse", "PostToolUse", "SessionStart", "SessionEnd"];
+
+fn entries(facts: &InstallFacts) -> Vec<SettingsEntry> {
+    let command = json!({"type": "command", "command": CODEX.hook_line(facts), "timeout": 900});
+    if facts.managed {
+        return managed(&command);
+    }
+    let hooks = facts.file(
+        EntryFile::Settings("CODEX_HOME", ".codex", "hooks.json"),
+        EntryFile::Project(".codex/hooks.json"),
+        None,
+    );
+    let hook = |event: &'static str| {
+        let entry = match event.contains("ToolUse") {
+            true => json!({"matcher": ".*", "hooks": [command]}),
+            false => json!({"hooks": [command]}),
+        };
+        CODEX.hook(hooks, event, entry)
+    };
+    let mut all: Vec<SettingsEntry> = EVENTS.into_iter().map(hook).collect();
+    all.push(SettingsEntry {
+        file: facts.file(USER_CONFIG, PROJECT_CONFIG, None),
+        purpose: "connects eclusa's tools, without a question of the agent's own",
+        is_gate: false,
+        change: EntryChange::TomlTable {
+            path: vec!["mcp_servers", "eclusa"],
+            fields: vec![
+                ("command", json!(facts.program)),
+                ("args", json!(["mcp"])),
+                ("default_tools_approval_mode", json!("approve")),
+            ],
+        },
+    });
+    all.extend(CODEX.other_servers(facts));
+    all
+}
+
+/// What an administrator requires of everybody on the machine.
+fn managed(command: &Value) -> Vec<SettingsEntry> {
+    let table = |is_gate, path, fields| SettingsEntry {
+        file: EntryFile::Machine("/etc/codex/requirements.toml"),
+        purpose: "asks eclusa before its own tools run; other hooks are off",
+        is_gate,
+        change: EntryChange::TomlTable { path, fields },
+    };
+    let hooks = EVENTS.map(|it| (it, json!([{"matcher": ".*", "hooks": [command]}])));
+    vec![
+        table(false, vec![], vec![("allow_managed_hooks_only", json!(true))]),
+        table(false, vec!["features"], vec![("hooks", json!(true))]),
+        table(true, vec!["hooks"], hooks.to_vec()),
+    ]
+}
+
+fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
+    let mut event = claude_code::read_as(&CODEX, fields)?;
     event.turn = fields.maybe_text("turn_id")?.map(str::to_owned);
     Ok(event)
 }
 
-pub(crate) fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
+fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
     if let Some(call) = mapped::double_underscored(&event.tool, &event.input) {
         return Ok(call);
     }
@@ -24,11 +137,38 @@ pub(crate) fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
         "apply_patch" => mapped::patch(input, &["command", "input", "patch"])?,
         "view_image" => mapped::read(input.text("path")?),
         "spawn_agent" | "send_input" | "wait_agent" | "close_agent" | "resume_agent" => {
-            MappedCall::Own(AgentOwn::Task)
+            MappedCall::Internal(InternalTool::Subagent)
         }
         "update_plan" | "get_goal" | "create_goal" | "update_goal" | "request_user_input" => {
-            MappedCall::Own(AgentOwn::Notes)
+            MappedCall::Internal(InternalTool::Bookkeeping)
         }
         _ => event.unknown(),
     })
+}
+
+/// Codex knows a denial and a rewritten input; whatever else is said, it runs the call. So a
+/// question is a denial here.
+fn verdict(event: &str, verdict: &HookVerdict, _: &Value) -> HookOutput {
+    let none = ("updatedInput", None);
+    match verdict {
+        HookVerdict::Allow { context: None } => HookOutput::nothing(),
+        HookVerdict::Allow { context: it } => specific(event, [context(it.as_ref())]),
+        HookVerdict::Deny(why) | HookVerdict::Ask(why) => {
+            decided(event, "deny", Some(why), [none, context(None)])
+        }
+        HookVerdict::Rewrite { ask: Some(why), .. } => {
+            decided(event, "deny", Some(why), [none, context(None)])
+        }
+        HookVerdict::Rewrite { input, context: it, ask: None } => {
+            let input = ("updatedInput", Some(input.clone()));
+            decided(event, "allow", None, [input, context(it.as_ref())])
+        }
+    }
+}
+
+fn result(event: &HookEvent, note: &ResultNote) -> HookOutput {
+    match &note.replacement {
+        Some(text) => HookOutput::json(&json!({"decision": "block", "reason": text})),
+        None => specific(&event.name, [context(note.context.as_ref())]),
+    }
 }

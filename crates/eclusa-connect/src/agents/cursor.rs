@@ -2,15 +2,71 @@
 
 use serde_json::{Value, json};
 
+use super::{
+    claude_code::result_text,
+    event::{HookEvent, HookEventKind, ToolResult, unknown_event},
+    spec::{AgentSpec, Caveats, HookSpec, ServerSpec, SwitchSpec},
+};
 use crate::{
-    Agent, HookEvent, HookEventKind, MappedCall, ToolResult,
-    agents::claude_code::result_text,
-    event::unknown_event,
+    answer::{HookOutput, HookVerdict, reason, to_stderr},
+    entries::{EntryFile, InstallFacts, SettingsEntry},
     fields::Fields,
-    mapped::{self, AgentOwn, Mapping},
+    mapped::{self, InternalTool, MappedCall, Mapping},
 };
 
-pub(crate) fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
+mod rules;
+
+pub(super) static CURSOR: AgentSpec = AgentSpec {
+    name: "cursor",
+    aliases: &[],
+    title: "Cursor",
+    hooks: Some(HookSpec {
+        tried: false,
+        gates: &["preToolUse", "beforeShellExecution", "beforeMCPExecution", "beforeReadFile"],
+        root_variable: Some("CURSOR_PROJECT_DIR"),
+        in_shell: true,
+        can_rewrite: false,
+        can_ask: |event, _| {
+            matches!(event.name.as_str(), "beforeShellExecution" | "beforeMCPExecution")
+        },
+        read,
+        map,
+        verdict,
+        result: |_, note| to_stderr(note),
+    }),
+    entries,
+    servers: ServerSpec {
+        lists: &[&["mcpServers"]],
+        files: &[EntryFile::Home(".cursor/mcp.json"), EntryFile::Project(".cursor/mcp.json")],
+    },
+    switches: SwitchSpec::NONE,
+    caveats: Caveats {
+        open: &["taken from its manual: not tried with the real program"],
+        open_unmanaged: &[],
+        confirm: Some("restart it, so that it reads the hooks"),
+        confirm_unmanaged: None,
+    },
+    denials: None,
+    launch: None,
+    import_rules: Some(rules::read),
+};
+
+fn entries(facts: &InstallFacts) -> Vec<SettingsEntry> {
+    let name = ".cursor/hooks.json";
+    let hooks = facts.file(EntryFile::Home(name), EntryFile::Project(name), None);
+    let entry = json!({"command": CURSOR.hook_line(facts), "timeout": 900, "failClosed": true});
+    let (purpose, path) = ("the version of the file", vec!["version"]);
+    let mut all = vec![SettingsEntry::value(hooks, purpose, path, json!(1))];
+    for event in ["beforeShellExecution", "beforeMCPExecution", "beforeReadFile", "preToolUse"] {
+        all.push(CURSOR.hook(hooks, event, entry.clone()));
+    }
+    let entry = json!({"command": facts.program, "args": ["mcp"]});
+    all.extend(CURSOR.eclusa_server(facts, entry));
+    all.extend(CURSOR.other_servers(facts));
+    all
+}
+
+fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
     let name = fields.text("hook_event_name")?;
     let kind = match name {
         "beforeShellExecution" | "beforeMCPExecution" | "beforeReadFile" | "preToolUse" => {
@@ -29,7 +85,7 @@ pub(crate) fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
         _ => HookEventKind::Other,
     };
     let session = fields.text("conversation_id")?;
-    let mut event = HookEvent::new(Agent::Cursor, kind, name, session);
+    let mut event = HookEvent::new(&CURSOR, kind, name, session);
     event.turn = fields.maybe_text("generation_id")?.map(str::to_owned);
     event.version = fields.maybe_text("cursor_version")?.map(str::to_owned);
     event.directory = fields.maybe_text("cwd")?.map(str::to_owned);
@@ -73,7 +129,7 @@ pub(crate) fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
 }
 
 /// Arguments, which may come as JSON in a text.
-pub(crate) fn unpacked(value: Option<&Value>) -> Result<Value, String> {
+pub(super) fn unpacked(value: Option<&Value>) -> Result<Value, String> {
     match value {
         None => Ok(json!({})),
         Some(Value::String(text)) => {
@@ -83,7 +139,7 @@ pub(crate) fn unpacked(value: Option<&Value>) -> Result<Value, String> {
     }
 }
 
-pub(crate) fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
+fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
     let path = ["path", "file_path", "target_file"];
     Ok(match event.tool.as_str() {
         "Shell" => event.shell(input.text("command")?, input.maybe_text("working_directory")?),
@@ -99,10 +155,24 @@ pub(crate) fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
             input.flag("replace_all")?,
         ),
         "ApplyPatch" => mapped::patch(input, &["patch", "input"])?,
-        "Delete" => mapped::one("delete", json!({"path": input.any_text(&path)?})),
-        "WebFetch" => mapped::one("web_fetch", json!({"url": input.text("url")?})),
-        "Task" => MappedCall::Own(AgentOwn::Task),
-        "TodoWrite" | "AskQuestion" => MappedCall::Own(AgentOwn::Notes),
+        "Delete" => mapped::call("delete", json!({"path": input.any_text(&path)?})),
+        "WebFetch" => mapped::call("web_fetch", json!({"url": input.text("url")?})),
+        "Task" => MappedCall::Internal(InternalTool::Subagent),
+        "TodoWrite" | "AskQuestion" => MappedCall::Internal(InternalTool::Bookkeeping),
         _ => event.unknown(),
+    })
+}
+
+fn verdict(_: &str, verdict: &HookVerdict, _: &Value) -> HookOutput {
+    let say = |permission: &str, why: &str| {
+        let why = reason(why);
+        json!({"permission": permission, "user_message": why, "agent_message": why})
+    };
+    HookOutput::json(&match verdict {
+        HookVerdict::Allow { .. } => json!({"permission": "allow"}),
+        HookVerdict::Deny(why) => say("deny", why),
+        HookVerdict::Ask(why) => say("ask", why),
+        // Whether it takes another command is untried.
+        HookVerdict::Rewrite { .. } => say("deny", "the command cannot be put into the sandbox"),
     })
 }

@@ -1,16 +1,111 @@
 //! Gemini CLI, as seen with 0.61. Its events have no id for the call.
 
-use serde_json::json;
+use eclusa_config::jsonc;
+use serde_json::{Value, json};
 
+use super::{
+    claude_code,
+    event::HookEvent,
+    spec::{AgentSpec, Caveats, HookSpec, ServerSpec, SwitchSpec},
+};
 use crate::{
-    Agent, HookEvent, MappedCall, OurCall,
-    agents::claude_code,
+    answer::{HookOutput, HookVerdict, ResultNote, context, reason, specific},
+    entries::{EntryFile, InstallFacts, SettingsEntry},
     fields::Fields,
-    mapped::{self, AgentOwn, Mapping},
+    mapped::{self, EclusaCall, InternalTool, MappedCall, Mapping},
 };
 
-pub(crate) fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
-    let mut event = claude_code::read_as(Agent::Gemini, fields)?;
+mod launch;
+mod rules;
+
+const USER_SETTINGS: EntryFile = EntryFile::Home(".gemini/settings.json");
+const PROJECT_SETTINGS: EntryFile = EntryFile::Project(".gemini/settings.json");
+const MACHINE_SETTINGS: EntryFile = EntryFile::Machine("/etc/gemini-cli/settings.json");
+
+/// How the names of our hooks begin. A repository can switch hooks off by name, so nobody may guess
+/// the rest.
+const HOOK_NAME: &str = "eclusa-";
+
+pub(super) static GEMINI: AgentSpec = AgentSpec {
+    name: "gemini",
+    aliases: &["gemini-cli"],
+    title: "Gemini CLI",
+    hooks: Some(HookSpec {
+        tried: true,
+        gates: &["BeforeTool"],
+        root_variable: Some("GEMINI_PROJECT_DIR"),
+        in_shell: true,
+        can_rewrite: true,
+        can_ask: |_, _| false,
+        read,
+        map,
+        verdict,
+        result,
+    }),
+    entries,
+    servers: ServerSpec {
+        lists: &[&["mcpServers"]],
+        files: &[USER_SETTINGS, PROJECT_SETTINGS, MACHINE_SETTINGS],
+    },
+    switches: SwitchSpec {
+        files: &[USER_SETTINGS, PROJECT_SETTINGS],
+        switched_off_by,
+        variable_files: &[".env", ".gemini/.env"],
+        variables: |text| text.lines().filter_map(assigned).collect(),
+        looks_above: true,
+    },
+    caveats: Caveats {
+        open: &[
+            "a hook that is stopped until its time is up lets the call pass",
+            "a folder that is not trusted runs no hooks",
+        ],
+        open_unmanaged: &[],
+        confirm: Some("trust the folder when Gemini CLI asks: elsewhere it runs no hooks"),
+        confirm_unmanaged: None,
+    },
+    denials: None,
+    launch: Some(launch::LAUNCH),
+    import_rules: Some(rules::read),
+};
+
+fn entries(facts: &InstallFacts) -> Vec<SettingsEntry> {
+    let settings = facts.file(USER_SETTINGS, PROJECT_SETTINGS, Some(MACHINE_SETTINGS));
+    let name = format!("{HOOK_NAME}{}", facts.nonce);
+    let command = json!({
+        "type": "command", "command": GEMINI.hook_line(facts), "name": name, "timeout": 900_000,
+    });
+    let entry = json!({"matcher": "*", "hooks": [command]});
+    let events = ["BeforeTool", "AfterTool"];
+    let mut all = events.map(|it| GEMINI.hook(settings, it, entry.clone())).to_vec();
+    let (purpose, path) = ("switches hooks on", vec!["hooksConfig", "enabled"]);
+    all.push(SettingsEntry::value(settings, purpose, path, json!(true)));
+    let entry = json!({"command": facts.program, "args": ["mcp"], "trust": true});
+    all.extend(GEMINI.eclusa_server(facts, entry));
+    all.extend(GEMINI.other_servers(facts));
+    all
+}
+
+fn switched_off_by(text: &str, managed: bool) -> Option<&'static str> {
+    let settings = jsonc::read(text).ok()?;
+    let hooks = settings.get("hooksConfig")?;
+    let disabled = hooks.get("disabled").and_then(Value::as_array);
+    let mut named = disabled.into_iter().flatten().filter_map(Value::as_str);
+    if named.any(|it| it.starts_with(HOOK_NAME)) {
+        return Some("hooksConfig.disabled");
+    }
+    let off = !managed && hooks.get("enabled") == Some(&Value::Bool(false));
+    off.then_some("hooksConfig.enabled = false")
+}
+
+/// The variable that a line of an `.env` file sets.
+fn assigned(line: &str) -> Option<String> {
+    let line = line.trim_start();
+    let name = line.strip_prefix("export ").unwrap_or(line).split(['=', ':']).next()?;
+    Some(name.trim().to_owned())
+}
+
+fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
+    let mut event = claude_code::read_as(&GEMINI, fields)?;
     if let Some(server) = fields.object("mcp_context")? {
         let names = (server.text("server_name")?, server.text("tool_name")?);
         event.server = Some((names.0.to_owned(), names.1.to_owned()));
@@ -18,7 +113,7 @@ pub(crate) fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
     Ok(event)
 }
 
-pub(crate) fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
+fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
     const PLACES: [&str; 3] = ["dir_path", "path", "directory"];
     Ok(match event.tool.as_str() {
         "run_shell_command" => {
@@ -43,14 +138,14 @@ pub(crate) fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
         }
         "web_fetch" => match urls(input.any_text(&["prompt", "url"])?) {
             none if none.is_empty() => event.unknown(),
-            all => MappedCall::Ours(all),
+            all => MappedCall::Eclusa(all),
         },
         "invoke_agent" | "delegate_to_agent" | "codebase_investigator" | "complete_task" => {
-            MappedCall::Own(AgentOwn::Task)
+            MappedCall::Internal(InternalTool::Subagent)
         }
         "write_todos" | "ask_user" | "activate_skill" | "enter_plan_mode" | "exit_plan_mode"
-        | "get_internal_docs" | "update_topic" => MappedCall::Own(AgentOwn::Notes),
-        name if name.starts_with("tracker_") => MappedCall::Own(AgentOwn::Notes),
+        | "get_internal_docs" | "update_topic" => MappedCall::Internal(InternalTool::Bookkeeping),
+        name if name.starts_with("tracker_") => MappedCall::Internal(InternalTool::Bookkeeping),
         _ => event.unknown(),
     })
 }
@@ -63,23 +158,44 @@ fn many(input: Fields<'_>) -> Mapping {
             let path =
                 it.as_str().ok_or_else(|| format!("`{name}` holds something else than texts"))?;
             all.push(match path.contains(['*', '?', '[', '{']) {
-                true => OurCall { tool: "glob", args: json!({"pattern": path}) },
-                false => OurCall { tool: "read", args: json!({"path": path}) },
+                true => EclusaCall { tool: "glob", args: json!({"pattern": path}) },
+                false => EclusaCall { tool: "read", args: json!({"path": path}) },
             });
         }
     }
     match all.is_empty() {
         true => Err("`include` is missing".to_owned()),
-        false => Ok(MappedCall::Ours(all)),
+        false => Ok(MappedCall::Eclusa(all)),
     }
 }
 
 /// Every address in a text.
-fn urls(text: &str) -> Vec<OurCall> {
+fn urls(text: &str) -> Vec<EclusaCall> {
     let words = text.split(|it: char| it.is_whitespace() || "<>\"'()[]{}`".contains(it));
     let urls = words.filter_map(|it| {
         let at = it.find("https://").or_else(|| it.find("http://"))?;
         it.get(at..).map(|it| it.trim_end_matches(['.', ',', ';', ':', '!']))
     });
-    urls.map(|url| OurCall { tool: "web_fetch", args: json!({"url": url}) }).collect()
+    urls.map(|url| EclusaCall { tool: "web_fetch", args: json!({"url": url}) }).collect()
+}
+
+/// A question hangs where nobody looks, so it is a denial.
+fn verdict(_: &str, verdict: &HookVerdict, _: &Value) -> HookOutput {
+    let deny = |why: &str| HookOutput::json(&json!({"decision": "deny", "reason": reason(why)}));
+    match verdict {
+        HookVerdict::Allow { .. } => HookOutput::nothing(),
+        HookVerdict::Deny(why) | HookVerdict::Ask(why) => deny(why),
+        HookVerdict::Rewrite { ask: Some(why), .. } => deny(why),
+        HookVerdict::Rewrite { input, ask: None, .. } => {
+            let specific = json!({"hookEventName": "BeforeTool", "tool_input": input});
+            HookOutput::json(&json!({"decision": "allow", "hookSpecificOutput": specific}))
+        }
+    }
+}
+
+fn result(event: &HookEvent, note: &ResultNote) -> HookOutput {
+    match &note.replacement {
+        Some(text) => HookOutput::json(&json!({"decision": "deny", "reason": text})),
+        None => specific(&event.name, [context(note.context.as_ref())]),
+    }
 }

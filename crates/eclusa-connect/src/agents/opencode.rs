@@ -1,15 +1,89 @@
 //! opencode, as seen with 1.18. It runs plugins inside itself; ours sends these events.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::{
+    event::{HookEvent, HookEventKind, ToolResult, unknown_event},
+    spec::{AgentSpec, Caveats, HookSpec, ServerSpec, SwitchSpec},
+};
 use crate::{
-    Agent, HookEvent, HookEventKind, MappedCall, ToolResult,
-    event::unknown_event,
+    answer::{HookOutput, HookVerdict, ResultNote, reason},
+    entries::{EntryChange, EntryFile, InstallFacts, SettingsEntry},
     fields::Fields,
-    mapped::{self, AgentOwn, Mapping},
+    mapped::{self, InternalTool, MappedCall, Mapping},
 };
 
-pub(crate) fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
+mod launch;
+mod rules;
+
+/// A file of a person's settings.
+const fn user(name: &'static str) -> EntryFile {
+    EntryFile::Settings("XDG_CONFIG_HOME", ".config", name)
+}
+
+pub(super) static OPENCODE: AgentSpec = AgentSpec {
+    name: "opencode",
+    aliases: &[],
+    title: "opencode",
+    hooks: Some(HookSpec {
+        tried: true,
+        gates: &["before"],
+        root_variable: None,
+        // Its plugin starts us without a shell.
+        in_shell: false,
+        can_rewrite: true,
+        can_ask: |_, _| false,
+        read,
+        map,
+        verdict,
+        result,
+    }),
+    entries,
+    servers: ServerSpec {
+        lists: &[&["mcp"]],
+        files: &[
+            user("opencode/opencode.json"),
+            user("opencode/opencode.jsonc"),
+            EntryFile::Project("opencode.json"),
+            EntryFile::Project("opencode.jsonc"),
+            EntryFile::Project(".opencode/opencode.json"),
+            EntryFile::Project(".opencode/opencode.jsonc"),
+        ],
+    },
+    switches: SwitchSpec::NONE,
+    caveats: Caveats {
+        open: &[
+            "`--pure` and OPENCODE_PURE=1 load no plugins",
+            "another plugin can change a call after eclusa has allowed it",
+        ],
+        open_unmanaged: &[],
+        confirm: Some(
+            "start `opencode` once with a network: it fetches a package that plugins need",
+        ),
+        confirm_unmanaged: None,
+    },
+    denials: None,
+    launch: Some(launch::LAUNCH),
+    import_rules: Some(rules::read),
+};
+
+fn entries(facts: &InstallFacts) -> Vec<SettingsEntry> {
+    let program = Value::from(facts.program.as_str()).to_string();
+    let text = include_str!("opencode_plugin.js").replace("\"ECLUSA\"", &program);
+    let plugin = EntryFile::Project(".opencode/plugins/eclusa.js");
+    let mut all = vec![SettingsEntry {
+        file: facts.file(user("opencode/plugins/eclusa.js"), plugin, None),
+        purpose: "asks eclusa before its own tools run",
+        is_gate: true,
+        change: EntryChange::Whole { text },
+    }];
+    let entry = json!({"type": "local", "command": [facts.program, "mcp"], "enabled": true});
+    all.extend(OPENCODE.eclusa_server(facts, entry));
+    all.extend(OPENCODE.other_servers(facts));
+    all
+}
+
+fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
     let name = fields.text("event")?;
     let kind = match name {
         "before" => HookEventKind::Before,
@@ -17,7 +91,7 @@ pub(crate) fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
         // Our own plugin sends no other.
         _ => return Err(unknown_event(name)),
     };
-    let mut event = HookEvent::new(Agent::Opencode, kind, name, fields.text("session")?);
+    let mut event = HookEvent::new(&OPENCODE, kind, name, fields.text("session")?);
     event.call = fields.maybe_text("call")?.map(str::to_owned);
     event.directory = fields.maybe_text("directory")?.map(str::to_owned);
     event.root = fields.maybe_text("root")?.map(str::to_owned);
@@ -31,7 +105,7 @@ pub(crate) fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
     Ok(event)
 }
 
-pub(crate) fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
+fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
     Ok(match event.tool.as_str() {
         "bash" => event.shell(input.text("command")?, input.maybe_text("workdir")?),
         "read" => mapped::read(input.any_text(&["filePath", "file_path"])?),
@@ -50,13 +124,37 @@ pub(crate) fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
         "glob" => mapped::search("glob", input, &["path"])?,
         "grep" => mapped::search("grep", input, &["path"])?,
         "list" => mapped::search("list", input, &["path"])?,
-        "webfetch" => mapped::one("web_fetch", json!({"url": input.text("url")?})),
-        "task" => MappedCall::Own(AgentOwn::Task),
+        "webfetch" => mapped::call("web_fetch", json!({"url": input.text("url")?})),
+        "task" => MappedCall::Internal(InternalTool::Subagent),
         "todowrite" | "todoread" | "question" | "skill" | "invalid" => {
-            MappedCall::Own(AgentOwn::Notes)
+            MappedCall::Internal(InternalTool::Bookkeeping)
         }
         // Tools of servers are SERVER_TOOL, and nothing tells where one name ends.
         name if name.starts_with("eclusa_") => MappedCall::OwnServer,
         _ => event.unknown(),
     })
+}
+
+/// The words of our own plugin.
+fn verdict(_: &str, verdict: &HookVerdict, _: &Value) -> HookOutput {
+    HookOutput::json(&match verdict {
+        HookVerdict::Allow { .. } => json!({"decision": "allow"}),
+        HookVerdict::Deny(why) | HookVerdict::Ask(why) => {
+            json!({"decision": "deny", "reason": reason(why)})
+        }
+        HookVerdict::Rewrite { ask: Some(why), .. } => {
+            json!({"decision": "deny", "reason": reason(why)})
+        }
+        HookVerdict::Rewrite { input, ask: None, .. } => {
+            json!({"decision": "allow", "args": input})
+        }
+    })
+}
+
+fn result(_: &HookEvent, note: &ResultNote) -> HookOutput {
+    match (&note.replacement, &note.context) {
+        (Some(text), _) => HookOutput::json(&json!({"output": text})),
+        (None, Some(text)) => HookOutput::json(&json!({"context": text})),
+        (None, None) => HookOutput::nothing(),
+    }
 }

@@ -2,19 +2,70 @@
 
 use serde_json::json;
 
+use super::{
+    event::{HookEvent, HookEventKind, ToolResult, unknown_event},
+    spec::{AgentSpec, Caveats, HookSpec, ServerSpec, SwitchSpec},
+};
 use crate::{
-    Agent, HookEvent, HookEventKind, ToolResult,
-    event::unknown_event,
+    answer::{by_exit_code, to_stderr},
+    entries::{EntryFile, InstallFacts, SettingsEntry},
     fields::Fields,
     mapped::{self, Mapping},
 };
 
-pub(crate) fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
+const GATES: [&str; 4] = ["pre_run_command", "pre_read_code", "pre_write_code", "pre_mcp_tool_use"];
+
+pub(super) static WINDSURF: AgentSpec = AgentSpec {
+    name: "windsurf",
+    aliases: &[],
+    title: "Windsurf",
+    hooks: Some(HookSpec {
+        tried: false,
+        gates: &GATES,
+        root_variable: None,
+        in_shell: true,
+        can_rewrite: false,
+        can_ask: |_, _| false,
+        read,
+        map,
+        verdict: by_exit_code,
+        result: |_, note| to_stderr(note),
+    }),
+    entries,
+    servers: ServerSpec {
+        lists: &[&["mcpServers"]],
+        files: &[EntryFile::Home(".codeium/windsurf/mcp_config.json")],
+    },
+    switches: SwitchSpec::NONE,
+    caveats: Caveats {
+        open: &["taken from its manual: not tried with the real program"],
+        open_unmanaged: &[],
+        confirm: Some("restart it, so that it reads the hooks"),
+        confirm_unmanaged: None,
+    },
+    denials: None,
+    launch: None,
+    import_rules: None,
+};
+
+fn entries(facts: &InstallFacts) -> Vec<SettingsEntry> {
+    let file = facts.file(
+        EntryFile::Home(".codeium/windsurf/hooks.json"),
+        EntryFile::Project(".windsurf/hooks.json"),
+        Some(EntryFile::Machine("/etc/windsurf/hooks.json")),
+    );
+    let entry = json!({"command": WINDSURF.hook_line(facts), "show_output": true});
+    let mut all = GATES.map(|event| WINDSURF.hook(file, event, entry.clone())).to_vec();
+    let entry = json!({"command": facts.program, "args": ["mcp"]});
+    all.extend(WINDSURF.eclusa_server(facts, entry));
+    all.extend(WINDSURF.other_servers(facts));
+    all
+}
+
+fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
     let name = fields.text("agent_action_name")?;
     let kind = match name {
-        "pre_run_command" | "pre_read_code" | "pre_write_code" | "pre_mcp_tool_use" => {
-            HookEventKind::Before
-        }
+        _ if GATES.contains(&name) => HookEventKind::Before,
         "post_run_command" | "post_read_code" | "post_write_code" | "post_mcp_tool_use" => {
             HookEventKind::After
         }
@@ -23,7 +74,7 @@ pub(crate) fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
         }
         _ => HookEventKind::Other,
     };
-    let mut event = HookEvent::new(Agent::Windsurf, kind, name, fields.text("trajectory_id")?);
+    let mut event = HookEvent::new(&WINDSURF, kind, name, fields.text("trajectory_id")?);
     event.turn = fields.maybe_text("execution_id")?.map(str::to_owned);
     event.tool = name.split_once('_').map_or(name, |(_, rest)| rest).to_owned();
     event.input = fields.get("tool_info").cloned().unwrap_or_else(|| json!({}));
@@ -40,7 +91,7 @@ pub(crate) fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
     Ok(event)
 }
 
-pub(crate) fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
+fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
     Ok(match event.tool.as_str() {
         "run_command" => event.shell(input.text("command_line")?, None),
         "read_code" => mapped::read(input.text("file_path")?),

@@ -31,8 +31,8 @@ mod messages;
 mod session;
 
 use editor::EditorLink;
-use lines::{Incoming, Outgoing};
-use messages::Proxy;
+use lines::{LineReader, LineWriter};
+use messages::EditorProxy;
 
 /// Which agent stands behind us.
 #[derive(Debug, Clone, Args)]
@@ -46,10 +46,10 @@ pub struct AcpArgs {
 }
 
 /// How long what is under way may take when one side has ended.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
 
 /// Which side said its last word.
-enum LastWord {
+enum SideEnded {
     Editor(io::Result<()>),
     Agent(io::Result<()>),
 }
@@ -67,21 +67,22 @@ pub(super) async fn run(global: &Global, args: AcpArgs) -> Result<Exit, Failure>
     drop(command);
     // Dropping it ends the agent with everything that it started.
     let mut group = Group::new(child);
-    let to_editor = Outgoing::new(io::stdout().as_fd().try_clone_to_owned()?);
+    let to_editor = LineWriter::new(io::stdout().as_fd().try_clone_to_owned()?);
     let from_editor = io::stdin().as_fd().try_clone_to_owned()?;
     let link = Arc::new(EditorLink::new(to_editor)?);
-    let proxy = Arc::new(Proxy::new(global.clone(), args, link, Outgoing::new(to_agent.into())));
+    let proxy =
+        Arc::new(EditorProxy::new(global.clone(), args, link, LineWriter::new(to_agent.into())));
     let (over, mut ended) = unbounded_channel();
     let editor = proxy.clone();
-    follow(from_editor, over.clone(), LastWord::Editor, move |line| {
+    follow(from_editor, over.clone(), SideEnded::Editor, move |line| {
         editor.on_editor_message(line)
     })?;
     let agent = proxy.clone();
-    follow(from_agent.into(), over, LastWord::Agent, move |line| agent.on_agent_message(line))?;
+    follow(from_agent.into(), over, SideEnded::Agent, move |line| agent.on_agent_message(line))?;
     let exit = match ended.recv().await {
         // The editor is gone, and the agent goes with it.
-        Some(LastWord::Editor(read)) => read.map(|()| Exit::Done)?,
-        Some(LastWord::Agent(read)) => {
+        Some(SideEnded::Editor(read)) => read.map(|()| Exit::Done)?,
+        Some(SideEnded::Agent(read)) => {
             read?;
             agent_exit(&mut group).await
         }
@@ -95,14 +96,14 @@ pub(super) async fn run(global: &Global, args: AcpArgs) -> Result<Exit, Failure>
 /// take longer than everything else that is done for a message. Nobody waits for the thread.
 fn follow(
     from: OwnedFd,
-    over: UnboundedSender<LastWord>,
-    ended: fn(io::Result<()>) -> LastWord,
+    over: UnboundedSender<SideEnded>,
+    ended: fn(io::Result<()>) -> SideEnded,
     on_line: impl Fn(&[u8]) + Send + 'static,
 ) -> io::Result<()> {
     let runtime = tokio::runtime::Handle::current();
     let follow = move || {
         let _entered = runtime.enter();
-        let (mut lines, mut line) = (Incoming::new(from), Vec::new());
+        let (mut lines, mut line) = (LineReader::new(from), Vec::new());
         let read = loop {
             match lines.next(&mut line) {
                 Ok(true) => on_line(&line),

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use clap::{Args, Subcommand};
+use clap::{
+    Args, Subcommand,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
 
 use crate::commands::{
     acp::AcpArgs,
@@ -12,13 +15,15 @@ use crate::commands::{
     screen::Screen,
     tickets::random_name,
 };
-use crate::{Agent, InstallFacts};
+use crate::{AGENTS, AgentSpec, InstallFacts};
 
 mod backup;
 mod install;
 mod prove;
 mod settings_files;
 mod status;
+
+pub use settings_files::server_files;
 
 /// The commands for other people's agents.
 #[derive(Debug, Subcommand)]
@@ -32,7 +37,8 @@ that may run is run in the sandbox instead (`[agents] shell = \"plain\"` switche
 Anything that is no verdict is a denial: an event or a configuration that cannot be read, a log that \
 cannot be written, a crash, more than 10 seconds. Exit code 2 then, and the reason on stderr.")]
     Hook {
-        /// The agent: claude-code, codex, gemini, opencode, cursor, copilot or windsurf
+        /// The agent
+        #[arg(help = agent_help(AgentSpec::has_hooks))]
         agent: String,
     },
     /// Connect an agent: its tools ask the gate, and the gate's tools are offered to it
@@ -61,17 +67,7 @@ what holds, and what you must still confirm.")]
     /// Take out of an agent's settings what install put in
     Uninstall(InstallArgs),
     /// Show which agents are connected and what is not covered
-    #[command(after_help = "\
-Levels: `managed` (only an administrator can switch it off), `hooked` (you, or the files that are \
-named, can), `watched` (it tells of its calls afterwards, and nothing stops them), `none`. A level \
-says what is written in the settings; `proven` says that the real agent was seen to obey it here.
-
---prove starts the agent three times, with a copy of your settings in a home of its own and a \
-scripted model on loopback: a command that a rule allows must run, one that a rule denies must not, \
-and with eclusa missing none may. Your key is not used. It is kept until the agent's program or its \
-settings change. Works with claude-code, codex, gemini and opencode.
-
-Exit codes: 0 every agent that was asked about is held (with --prove: and proven), 1 one is not.")]
+    #[command(after_help = status_help())]
     Status {
         /// One agent alone
         agent: Option<String>,
@@ -80,26 +76,7 @@ Exit codes: 0 every agent that was asked about is held (with --prove: and proven
         prove: bool,
     },
     /// Run a whole agent in a sandbox: its changes are judged, its key stays outside
-    #[command(after_help = "\
-Examples:
-  eclusa guard -- claude                                live, on your terminal
-  eclusa guard -- claude -p 'fix the tests'             staged, without a terminal
-  eclusa guard --allow-net packages.example -- codex exec 'update the lock file'
-  eclusa guard --discard -- gemini -p 'what would you change?'
-
-The agent and everything that it starts run in a sandbox. Secrets are hidden, nothing outside the \
-workspace can be written but a directory that the agent keeps for itself, and it reaches its model \
-and the hosts that --allow-net names. The key of its model is read from your environment and added \
-outside: the agent has a token in its place. It starts without your settings, servers, hooks and \
-logins.
-
-Live (default on a terminal), it cannot write the workspace: it changes things with Eclusa's tools, \
-each call judged by itself and run in a sandbox of its own, and you are asked on your terminal. \
-Staged (default for claude -p, codex exec, gemini -p, opencode run), it writes to a layer; at its end \
-all its changes are judged and shown, and applied all together or not at all, and single commands and \
-edits inside are not judged. `eclusa undo` takes either back.
-
-Exit codes: that of the agent; 3 where the rules refuse it or its changes; 130 when interrupted.")]
+    #[command(after_help = guard_help())]
     Guard(GuardArgs),
     /// Stand between an editor and an agent that speak the Agent Client Protocol
     #[command(after_help = "\
@@ -115,10 +92,71 @@ Exit codes: 0 the editor or the agent ended, 1 the agent failed.")]
     Acp(AcpArgs),
 }
 
+/// The names of agents, as a sentence has them.
+fn names(is_one: fn(&AgentSpec) -> bool, last: &str) -> String {
+    let names: Vec<&str> = AGENTS.iter().filter(|it| is_one(it)).map(|it| it.name).collect();
+    match names.split_last() {
+        Some((end, [])) => (*end).to_owned(),
+        Some((end, rest)) => format!("{} {last} {end}", rest.join(", ")),
+        None => String::new(),
+    }
+}
+
+fn agent_help(is_one: fn(&AgentSpec) -> bool) -> String {
+    format!("The agent: {}", names(is_one, "or"))
+}
+
+fn status_help() -> String {
+    let agents = names(|it| it.launch.is_some(), "and");
+    format!(
+        "\
+Levels: `managed` (only an administrator can switch it off), `hooked` (you, or the files that are \
+named, can), `watched` (it tells of its calls afterwards, and nothing stops them), `none`. A level \
+says what is written in the settings; `proven` says that the real agent was seen to obey it here.
+
+--prove starts the agent three times, with a copy of your settings in a home of its own and a \
+scripted model on loopback: a command that a rule allows must run, one that a rule denies must not, \
+and with eclusa missing none may. Your key is not used. It is kept until the agent's program or its \
+settings change. Works with {agents}.
+
+Exit codes: 0 every agent that was asked about is held (with --prove: and proven), 1 one is not."
+    )
+}
+
+fn guard_help() -> String {
+    let launched = AGENTS.iter().filter_map(|it| it.launch.as_ref());
+    let headless =
+        launched.filter_map(|it| Some(format!("{} {}", it.program, it.guard.headless.first()?)));
+    let headless = headless.collect::<Vec<_>>().join(", ");
+    format!(
+        "\
+Examples:
+  eclusa guard -- claude                                live, on your terminal
+  eclusa guard -- claude -p 'fix the tests'             staged, without a terminal
+  eclusa guard --allow-net packages.example -- codex exec 'update the lock file'
+  eclusa guard --discard -- gemini -p 'what would you change?'
+
+The agent and everything that it starts run in a sandbox. Secrets are hidden, nothing outside the \
+workspace can be written but a directory that the agent keeps for itself, and it reaches its model \
+and the hosts that --allow-net names. The key of its model is read from your environment and added \
+outside: the agent has a token in its place. It starts without your settings, servers, hooks and \
+logins.
+
+Live (default on a terminal), it cannot write the workspace: it changes things with Eclusa's tools, \
+each call judged by itself and run in a sandbox of its own, and you are asked on your terminal. \
+Staged (default for {headless}), it writes to a layer; at its end \
+all its changes are judged and shown, and applied all together or not at all, and single commands and \
+edits inside are not judged. `eclusa undo` takes either back.
+
+Exit codes: that of the agent; 3 where the rules refuse it or its changes; 130 when interrupted."
+    )
+}
+
 /// Which agent, and where.
 #[derive(Debug, Args)]
 pub struct InstallArgs {
-    /// The agent: claude-code, codex, gemini, opencode, cursor, copilot, windsurf, vscode or zed
+    /// The agent
+    #[arg(help = agent_help(|_| true))]
     pub agent: String,
     /// For you, in every project (default)
     #[arg(long, conflicts_with_all = ["project", "managed"])]
@@ -132,12 +170,12 @@ pub struct InstallArgs {
 }
 
 /// True when an agent's settings have it ask before its calls.
-pub(super) fn holds(global: &Global, agent: Agent) -> Result<bool, Failure> {
+pub(super) fn holds(global: &Global, agent: &'static AgentSpec) -> Result<bool, Failure> {
     status::holds(global, agent)
 }
 
 /// What in a project's settings has an agent's hooks go by other rules than the person's.
-pub(super) fn redirected(agent: Agent, root: &Path) -> Option<String> {
+pub(super) fn redirected(agent: &AgentSpec, root: &Path) -> Option<String> {
     status::redirected(agent, root)
 }
 
@@ -169,28 +207,29 @@ pub async fn run(global: &Global, command: AgentsCommand) -> Result<Exit, Failur
 
 /// For whom something is installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Scope {
+enum InstallScope {
     User,
     Project,
     Managed,
 }
 
-impl Scope {
-    const ALL: [Scope; 3] = [Scope::Managed, Scope::User, Scope::Project];
+impl InstallScope {
+    const ALL: [InstallScope; 3] =
+        [InstallScope::Managed, InstallScope::User, InstallScope::Project];
 
-    fn new(args: &InstallArgs) -> Scope {
+    fn new(args: &InstallArgs) -> InstallScope {
         match (args.project, args.managed) {
-            (true, _) => Scope::Project,
-            (_, true) => Scope::Managed,
-            _ => Scope::User,
+            (true, _) => InstallScope::Project,
+            (_, true) => InstallScope::Managed,
+            _ => InstallScope::User,
         }
     }
 
     fn name(self) -> &'static str {
         match self {
-            Scope::User => "user",
-            Scope::Project => "project",
-            Scope::Managed => "managed",
+            InstallScope::User => "user",
+            InstallScope::Project => "project",
+            InstallScope::Managed => "managed",
         }
     }
 
@@ -198,8 +237,8 @@ impl Scope {
     /// machine.
     fn facts(self) -> Result<InstallFacts, Failure> {
         let program = match self {
-            Scope::Project => "eclusa".to_owned(),
-            Scope::User | Scope::Managed => {
+            InstallScope::Project => "eclusa".to_owned(),
+            InstallScope::User | InstallScope::Managed => {
                 let program = std::env::current_exe()?;
                 let lost = || Failure::failed("the path of this program is not UTF-8");
                 program.to_str().ok_or_else(lost)?.to_owned()
@@ -209,12 +248,22 @@ impl Scope {
         Ok(InstallFacts {
             program,
             nonce,
-            managed: self == Scope::Managed,
-            project: self == Scope::Project,
+            managed: self == InstallScope::Managed,
+            project: self == InstallScope::Project,
         })
     }
 }
 
-fn named(agent: &str) -> Result<Agent, Failure> {
-    agent.parse().map_err(Failure::usage)
+/// Reads the name of an agent that is one of these.
+pub fn agent_parser(
+    is_one: fn(&AgentSpec) -> bool,
+) -> impl TypedValueParser<Value = &'static AgentSpec> {
+    let mut agents: Vec<&AgentSpec> = AGENTS.iter().copied().filter(|it| is_one(it)).collect();
+    agents.sort_by_key(|it| it.name);
+    let value = |it: &AgentSpec| PossibleValue::new(it.name).aliases(it.aliases).help(it.title);
+    PossibleValuesParser::new(agents.into_iter().map(value)).try_map(|word| AgentSpec::named(&word))
+}
+
+fn find_agent(word: &str) -> Result<&'static AgentSpec, Failure> {
+    AgentSpec::named(word).map_err(Failure::usage)
 }

@@ -27,7 +27,10 @@ use crate::commands::{
     tickets::random_name,
     values::duration,
 };
-use crate::{GuardForm, GuardRow};
+use crate::{
+    AGENTS, AgentSpec,
+    guard::{GuardForm, GuardSpec},
+};
 
 mod agent_screen;
 mod model_proxy;
@@ -71,14 +74,11 @@ pub struct GuardArgs {
 pub(super) async fn run(global: &Global, args: GuardArgs) -> Result<Exit, Failure> {
     let ctx = AppContext::open(global)?;
     let program = args.command.first().map(String::as_str).unwrap_or_default();
-    let row = GuardRow::for_program(program).ok_or_else(|| {
-        Failure::usage(format!("cannot guard `{}`", sanitize(program))).hint(
-            "supported: claude, codex, gemini, opencode; `eclusa exec` runs any other program",
-        )
-    })?;
+    let (agent, launch) = AgentSpec::of_program(program).ok_or_else(|| unsupported(program))?;
+    let row = &launch.guard;
     let headless = row.is_headless(&args.command);
-    let form = form(&row, &args, headless)?;
-    let key = key(&row, args.key.as_deref())?;
+    let form = form(agent, row, &args, headless)?;
+    let key = key(agent, row, args.key.as_deref())?;
     let (screen, terminal) = match headless {
         true => (None, None),
         false => {
@@ -93,10 +93,10 @@ pub(super) async fn run(global: &Global, args: GuardArgs) -> Result<Exit, Failur
             (Some(tools), Some(destination))
         }
     };
-    let model_proxy = open_model_proxy(&row, &key, destination).await?;
-    let home = own_directory(&ctx.paths.agent_homes().join(row.agent.name()), &row, form)?;
+    let model_proxy = open_model_proxy(row, &key, destination).await?;
+    let home = own_directory(&ctx.paths.agent_homes().join(agent.name), row, form)?;
     let place = AgentPlace { home, terminal, headless, form };
-    let sandboxes = sandboxes(&ctx, &args, &row, place, &model_proxy)?;
+    let sandboxes = sandboxes(&ctx, &args, row, place, &model_proxy)?;
     let changes = match form {
         GuardForm::Staged => "its changes are staged",
         GuardForm::Live => "it changes things with Eclusa's tools alone",
@@ -105,8 +105,7 @@ pub(super) async fn run(global: &Global, args: GuardArgs) -> Result<Exit, Failur
     let hosts: Vec<&str> =
         std::iter::once(model_proxy.service().host.as_str()).chain(hosts).collect();
     note(&format!(
-        "{} runs in a sandbox: {changes}, its key stays outside, and it reaches {}",
-        row.agent,
+        "{agent} runs in a sandbox: {changes}, its key stays outside, and it reaches {}",
         hosts.join(", "),
     ));
     let exec = ExecArgs {
@@ -125,8 +124,22 @@ pub(super) async fn run(global: &Global, args: GuardArgs) -> Result<Exit, Failur
     ended
 }
 
+/// What is said of a program that is no agent's.
+fn unsupported(program: &str) -> Failure {
+    let launched = AGENTS.iter().filter_map(|it| it.launch.as_ref());
+    let names: Vec<&str> = launched.map(|it| it.program).collect();
+    let names = names.join(", ");
+    Failure::usage(format!("cannot guard `{}`", sanitize(program)))
+        .hint(format!("supported: {names}; `eclusa exec` runs any other program"))
+}
+
 /// What the agent does with the workspace: beside a person who works there, nothing is staged.
-fn form(row: &GuardRow, args: &GuardArgs, headless: bool) -> Result<GuardForm, Failure> {
+fn form(
+    agent: &AgentSpec,
+    row: &GuardSpec,
+    args: &GuardArgs,
+    headless: bool,
+) -> Result<GuardForm, Failure> {
     let staged = args.staged || args.apply || args.discard;
     if headless {
         return Ok(if args.live { GuardForm::Live } else { GuardForm::Staged });
@@ -135,28 +148,28 @@ fn form(row: &GuardRow, args: &GuardArgs, headless: bool) -> Result<GuardForm, F
     let word = row.headless.first().copied().unwrap_or_default();
     let headless = format!("start it headless: `{program} {word} …`");
     if staged {
-        let text = format!("{} on a terminal is not staged", row.agent);
+        let text = format!("{agent} on a terminal is not staged");
         return Err(Failure::usage(text).hint(headless));
     }
     if !AgentScreen::is_there() {
-        let text = format!("{} wants a terminal, and there is none", row.agent);
+        let text = format!("{agent} wants a terminal, and there is none");
         return Err(Failure::usage(text).hint(headless));
     }
     Ok(GuardForm::Live)
 }
 
 /// The key of the agent's model, from the person's environment.
-fn key(row: &GuardRow, variable: Option<&str>) -> Result<String, Failure> {
+fn key(agent: &AgentSpec, row: &GuardSpec, variable: Option<&str>) -> Result<String, Failure> {
     let variable = variable.unwrap_or(row.key);
     env::var(variable).ok().filter(|it| !it.is_empty()).ok_or_else(|| {
-        Failure::usage(format!("the key of {}'s model is not in `{variable}`", row.agent))
+        Failure::usage(format!("the key of {agent}'s model is not in `{variable}`"))
             .hint("set it, or name another variable: `--key VARIABLE`; subscription logins are not supported")
     })
 }
 
 /// The proxy of the agent's model, which has the person's key.
 async fn open_model_proxy(
-    row: &GuardRow,
+    row: &GuardSpec,
     key: &str,
     tools: Option<Destination>,
 ) -> Result<ModelProxy, Failure> {
@@ -169,7 +182,7 @@ async fn open_model_proxy(
 }
 
 /// The agent's own directory, which it may write to: its settings are ours each time.
-fn own_directory(home: &Path, row: &GuardRow, form: GuardForm) -> Result<PathBuf, Failure> {
+fn own_directory(home: &Path, row: &GuardSpec, form: GuardForm) -> Result<PathBuf, Failure> {
     let failed = |err: io::Error| {
         Failure::failed(format!("`{}` cannot be made ready: {err}", home.display()))
             .hint("what the agent put there may be in the way: move that directory away")
@@ -221,7 +234,7 @@ struct AgentPlace {
 fn sandboxes(
     ctx: &AppContext,
     args: &GuardArgs,
-    row: &GuardRow,
+    row: &GuardSpec,
     place: AgentPlace,
     model_proxy: &ModelProxy,
 ) -> Result<Sandboxes, Failure> {

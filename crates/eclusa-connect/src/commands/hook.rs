@@ -17,41 +17,40 @@ use std::{
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::commands::global::Global;
-use crate::{Agent, HookEvent, HookEventKind, HookOutput, ResultNote};
+use crate::{AgentSpec, HookEvent, HookEventKind, HookOutput, ResultNote};
 
 mod after;
 mod agent_denials;
+mod allowed_calls;
 mod before;
-pub(super) mod delegated;
-mod open_calls;
 mod own_server;
 pub(super) mod pre_images;
-pub(super) mod session;
+mod session;
 
-use session::Session;
+use session::HookSession;
 
 /// The longest event that is read.
 const MAX_EVENT: u64 = 16 << 20;
 /// How long a verdict may take, and how long while a person is asked: what the installed hooks
 /// allow, less a margin.
-const LIMITS: Limits =
-    Limits { verdict: Duration::from_secs(10), question: Duration::from_secs(870) };
+const LIMITS: AnswerLimits =
+    AnswerLimits { verdict: Duration::from_secs(10), question: Duration::from_secs(870) };
 
 /// Room for reading shell text that is nested deeply.
 const STACK: usize = 8 << 20;
 
 /// How long an answer may take.
 #[derive(Debug, Clone, Copy)]
-struct Limits {
+struct AnswerLimits {
     verdict: Duration,
     question: Duration,
 }
 
 /// Whether a person is being asked.
 #[derive(Debug, Clone, Default)]
-struct Asking(Arc<AtomicBool>);
+struct PersonAsked(Arc<AtomicBool>);
 
-impl Asking {
+impl PersonAsked {
     fn begin(&self) {
         self.0.store(true, Ordering::Release);
     }
@@ -61,29 +60,29 @@ impl Asking {
         self.0.load(Ordering::Acquire)
     }
 
-    fn limit(&self, limits: Limits) -> Duration {
+    fn limit(&self, limits: AnswerLimits) -> Duration {
         if self.has_begun() { limits.question } else { limits.verdict }
     }
 }
 
 /// How far the answer has come.
 #[derive(Debug, Clone, Default)]
-struct Progress {
+struct HookProgress {
     /// The event, once it is read: what fails afterwards fails in its shape.
     event: Arc<OnceLock<HookEvent>>,
-    asking: Asking,
+    asking: PersonAsked,
 }
 
 /// Reads one event from stdin and answers it.
 pub fn run(global: Global, agent: &str) -> ExitCode {
-    let agent: Agent = match agent.parse() {
+    let agent = match AgentSpec::named(agent) {
         Ok(agent) => agent,
         Err(err) => {
             let stderr = format!("eclusa: {err}\n");
             return print(&HookOutput { stderr, code: 2, ..HookOutput::default() });
         }
     };
-    let progress = Progress::default();
+    let progress = HookProgress::default();
     let (send, receive) = tokio::sync::oneshot::channel();
     let worker = {
         let progress = progress.clone();
@@ -94,21 +93,23 @@ pub fn run(global: Global, agent: &str) -> ExitCode {
     };
     let output = match worker {
         Ok(_) => wait(agent, LIMITS, &progress, receive),
-        Err(err) => agent.failure(agent.before(), &format!("no thread could be started: {err}")),
+        Err(err) => {
+            agent.failure(agent.gate_event(), &format!("no thread could be started: {err}"))
+        }
     };
     print(&output)
 }
 
 /// Waits for the answer, as long as there is time and nobody ends us.
 fn wait(
-    agent: Agent,
-    limits: Limits,
-    progress: &Progress,
+    agent: &AgentSpec,
+    limits: AnswerLimits,
+    progress: &HookProgress,
     receive: tokio::sync::oneshot::Receiver<HookOutput>,
 ) -> HookOutput {
     let failed = |why: &str| match progress.event.get() {
         Some(event) => event.failure(why),
-        None => agent.failure(agent.before(), why),
+        None => agent.failure(agent.gate_event(), why),
     };
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -127,7 +128,7 @@ fn wait(
     })
 }
 
-async fn too_late(began: Instant, limits: Limits, asking: &Asking) {
+async fn too_late(began: Instant, limits: AnswerLimits, asking: &PersonAsked) {
     while let Some(left) = asking.limit(limits).checked_sub(began.elapsed()) {
         tokio::time::sleep(left.min(limits.verdict)).await;
     }
@@ -161,18 +162,18 @@ fn print(output: &HookOutput) -> ExitCode {
 }
 
 /// Everything between the event and its answer.
-fn work(global: &Global, agent: Agent, progress: &Progress) -> HookOutput {
+fn work(global: &Global, agent: &AgentSpec, progress: &HookProgress) -> HookOutput {
     let mut bytes = Vec::new();
     let read = std::io::stdin().lock().take(MAX_EVENT + 1).read_to_end(&mut bytes);
     if let Err(err) = read {
-        return agent.failure(agent.before(), &format!("the event cannot be read: {err}"));
+        return agent.failure(agent.gate_event(), &format!("the event cannot be read: {err}"));
     }
     if bytes.len() as u64 > MAX_EVENT {
-        return agent.failure(agent.before(), "the event is longer than 16 MiB");
+        return agent.failure(agent.gate_event(), "the event is longer than 16 MiB");
     }
     let event = match agent.read_event(&bytes) {
         Ok(event) => progress.event.get_or_init(|| event),
-        Err(err) => return agent.failure(agent.before(), &err.to_string()),
+        Err(err) => return agent.failure(agent.gate_event(), &err.to_string()),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let answered = match runtime {
@@ -182,18 +183,22 @@ fn work(global: &Global, agent: Agent, progress: &Progress) -> HookOutput {
     answered.unwrap_or_else(|why| event.failure(&why))
 }
 
-async fn answer(global: &Global, event: &HookEvent, asking: &Asking) -> Result<HookOutput, String> {
+async fn answer(
+    global: &Global,
+    event: &HookEvent,
+    asking: &PersonAsked,
+) -> Result<HookOutput, String> {
     match event.kind {
         HookEventKind::Before => {
-            let session = Session::open(global, event)?;
+            let session = HookSession::open(global, event)?;
             Ok(event.answer(&before::judge(&session, event, asking).await?))
         }
         HookEventKind::After => {
-            let session = Session::open(global, event)?;
+            let session = HookSession::open(global, event)?;
             Ok(event.answer_result(&after::record(&session, event).await?))
         }
         HookEventKind::SessionEnd => {
-            let session = Session::open(global, event)?;
+            let session = HookSession::open(global, event)?;
             after::end(&session).await?;
             Ok(event.answer_result(&ResultNote::default()))
         }

@@ -6,19 +6,21 @@
 
 use std::{collections::BTreeSet, fmt::Write, fs, path::PathBuf};
 
-use eclusa_connect::{Agent, HookEventKind, HookOutput, HookVerdict, MappedCall, ResultNote};
+use eclusa_connect::{
+    AGENTS, AgentSpec, HookEventKind, HookOutput, HookVerdict, MappedCall, ResultNote,
+};
 use serde_json::{Value, json};
 
 #[test]
 fn every_event_is_read_mapped_and_answered_as_written_down() {
     let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    for agent in Agent::ALL.into_iter().filter(|it| it.has_hooks()) {
-        let sent = fs::read_to_string(directory.join(format!("{}.jsonl", agent.name()))).unwrap();
+    for agent in AGENTS.iter().filter(|it| it.has_hooks()) {
+        let sent = fs::read_to_string(directory.join(format!("{}.jsonl", agent.name))).unwrap();
         let (mut text, mut answered) = (String::new(), BTreeSet::new());
         for line in sent.lines() {
             one(agent, line, &mut text, &mut answered);
         }
-        let expected = directory.join(format!("{}.txt", agent.name()));
+        let expected = directory.join(format!("{}.txt", agent.name));
         if std::env::var_os("WRITE_GOLDEN").is_some() {
             fs::write(&expected, &text).unwrap();
         }
@@ -27,7 +29,7 @@ fn every_event_is_read_mapped_and_answered_as_written_down() {
 }
 
 /// The answers stand where an event comes for the first time: they do not depend on the call.
-fn one(agent: Agent, line: &str, text: &mut String, answered: &mut BTreeSet<String>) {
+fn one(agent: &AgentSpec, line: &str, text: &mut String, answered: &mut BTreeSet<String>) {
     let event = agent.read_event(line.as_bytes());
     let event = match event {
         Ok(event) => event,
@@ -35,7 +37,7 @@ fn one(agent: Agent, line: &str, text: &mut String, answered: &mut BTreeSet<Stri
     };
     writeln!(text, "== {} {} ({:?})", event.name, event.tool, event.kind).unwrap();
     match (event.kind, event.mapped_call()) {
-        (HookEventKind::Before, MappedCall::Ours(calls)) => {
+        (HookEventKind::Before, MappedCall::Eclusa(calls)) => {
             for call in calls {
                 writeln!(text, "   {} {}", call.tool, call.args).unwrap();
             }
@@ -90,10 +92,10 @@ fn whatever_is_sent_there_is_one_answer_and_it_is_a_no_unless_it_is_read() {
         b"\"x\"",
         b"{\"hook_event_name\":3}",
     ];
-    for agent in Agent::ALL {
+    for agent in AGENTS {
         for bytes in odd {
             assert!(agent.read_event(bytes).is_err(), "{agent} {bytes:?}");
-            let output = agent.failure(agent.before(), "unreadable");
+            let output = agent.failure(agent.gate_event(), "unreadable");
             assert_eq!(output.code, 2);
             assert!(output.stderr.contains("unreadable"));
         }
@@ -102,9 +104,9 @@ fn whatever_is_sent_there_is_one_answer_and_it_is_a_no_unless_it_is_read() {
 
 #[test]
 fn a_denial_always_gives_a_reason() {
-    for agent in Agent::ALL {
+    for agent in AGENTS {
         for why in ["", "  ", "no"] {
-            let output = agent.failure(agent.before(), why);
+            let output = agent.failure(agent.gate_event(), why);
             assert!(!output.stderr.trim().is_empty());
             assert_eq!(output.code, 2);
         }
@@ -166,8 +168,8 @@ fn retyped(event: &Value) -> Vec<Value> {
 fn damaged_events_are_read_or_refused_and_a_failure_says_no() {
     let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let (mut dice, mut read) = (Dice(0x9e37_79b9_7f4a_7c15), 0);
-    for agent in Agent::ALL.into_iter().filter(|it| it.has_hooks()) {
-        let sent = fs::read_to_string(directory.join(format!("{}.jsonl", agent.name()))).unwrap();
+    for agent in AGENTS.iter().filter(|it| it.has_hooks()) {
+        let sent = fs::read_to_string(directory.join(format!("{}.jsonl", agent.name))).unwrap();
         for line in sent.lines() {
             let mut all: Vec<Vec<u8>> = (0..200).map(|_| damaged(&mut dice, line)).collect();
             let event = serde_json::from_str(line).unwrap_or_default();
@@ -177,13 +179,13 @@ fn damaged_events_are_read_or_refused_and_a_failure_says_no() {
                 read += 1;
                 // What is to be judged is something: a call that is no call at all is malformed.
                 let mapped = event.mapped_call();
-                let nothing = matches!(&mapped, MappedCall::Ours(calls) if calls.is_empty());
+                let nothing = matches!(&mapped, MappedCall::Eclusa(calls) if calls.is_empty());
                 assert!(!nothing, "{agent} {}", String::from_utf8_lossy(&bytes));
                 let failure = event.failure("the log cannot be written");
                 assert!(failure.stderr.contains("the log cannot be written"), "{agent}");
                 if event.kind == HookEventKind::Before {
                     assert_eq!(failure.code, 2, "{agent}");
-                    let said = failure.stdout.contains("deny") || agent == Agent::Windsurf;
+                    let said = failure.stdout.contains("deny") || agent.name == "windsurf";
                     assert!(said, "{agent} {failure:?}");
                 }
             }

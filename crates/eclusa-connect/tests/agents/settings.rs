@@ -2,9 +2,13 @@
 
 use eclusa_config::jsonc;
 use eclusa_connect::{
-    Agent, EntryFile, EntryState, InstallFacts, ServerPosition, SettingsEntry, entries,
+    AGENTS, AgentSpec, EntryFile, EntryState, InstallFacts, ServerPosition, SettingsEntry,
 };
 use serde_json::{Value, json};
+
+fn agent(name: &str) -> &'static AgentSpec {
+    AgentSpec::named(name).unwrap()
+}
 
 fn facts() -> InstallFacts {
     InstallFacts {
@@ -28,11 +32,11 @@ fn name(entry: &SettingsEntry) -> &'static str {
 fn the_page_of_an_agent_says_what_is_written_and_what_is_left() {
     let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/agents.md");
     let page = std::fs::read_to_string(page).unwrap();
-    for agent in Agent::ALL {
+    for agent in AGENTS {
         let section = page.split_once(&format!("\n### {agent}\n")).unwrap().1;
         let section = section.split_once("\n#").unwrap().0;
         for (managed, project) in [(false, false), (false, true), (true, false)] {
-            for entry in entries(agent, &InstallFacts { managed, project, ..facts() }) {
+            for entry in agent.entries(&InstallFacts { managed, project, ..facts() }) {
                 let file = name(&entry);
                 // Whole, or by its last part where the directory is told beside it.
                 let last = format!("`{}`", file.rsplit('/').next().unwrap());
@@ -52,8 +56,8 @@ fn the_page_of_an_agent_says_what_is_written_and_what_is_left() {
     }
 }
 
-fn json_entries(agent: Agent) -> Vec<SettingsEntry> {
-    entries(agent, &facts()).into_iter().filter(|it| name(it).ends_with(".json")).collect()
+fn json_entries(agent: &AgentSpec) -> Vec<SettingsEntry> {
+    agent.entries(&facts()).into_iter().filter(|it| name(it).ends_with(".json")).collect()
 }
 
 fn added(entries: &[SettingsEntry], text: &str) -> String {
@@ -74,7 +78,8 @@ fn what_others_wrote_stays_byte_for_byte() {
         "{\n  \"hooks\": {\n    \"PreToolUse\": [\n      { \"matcher\": \"Bash\", \"hooks\": [] } // theirs\n    ]\n  }\n}\n",
         "{\r\n  \"a\": 1\r\n}\r\n",
     ];
-    let agents = [Agent::ClaudeCode, Agent::Codex, Agent::Gemini, Agent::Cursor, Agent::Zed];
+    let agents =
+        [agent("claude-code"), agent("codex"), agent("gemini"), agent("cursor"), agent("zed")];
     for agent in agents {
         for text in texts {
             let before = jsonc::read(text).unwrap();
@@ -119,7 +124,7 @@ fn one_entry_goes_in_and_out_without_a_trace() {
         "{\"a\": {\"b\": [3]}, \"c\": null}\n",
     ];
     for text in texts {
-        for entry in json_entries(Agent::Gemini).iter().filter(|it| it.is_gate() || it.is_server())
+        for entry in json_entries(agent("gemini")).iter().filter(|it| it.is_gate || it.is_server())
         {
             let with = entry.add(text).unwrap();
             assert_ne!(with, text);
@@ -130,12 +135,12 @@ fn one_entry_goes_in_and_out_without_a_trace() {
 
 #[test]
 fn a_file_that_cannot_be_read_is_an_error_with_its_place() {
-    let entry = &json_entries(Agent::ClaudeCode)[0];
+    let entry = &json_entries(agent("claude-code"))[0];
     let err = entry.add("{\n  \"a\": ,\n}").unwrap_err();
     assert!(err.to_string().contains("line 2, column 8"), "{err}");
     let err = entry.add("{\"hooks\": []}").unwrap_err();
     assert!(err.to_string().contains("line 1, column 11"), "{err}");
-    let entries = entries(Agent::Codex, &facts());
+    let entries = agent("codex").entries(&facts());
     let toml = entries.iter().find(|it| it.is_server()).unwrap();
     let err = toml.add("a = 1\nb = = 2\n").unwrap_err();
     assert!(err.to_string().contains("line 2"), "{err}");
@@ -143,7 +148,7 @@ fn a_file_that_cannot_be_read_is_an_error_with_its_place() {
 
 #[test]
 fn an_older_hook_of_ours_is_replaced_and_not_doubled() {
-    let entry = &json_entries(Agent::ClaudeCode)[0];
+    let entry = &json_entries(agent("claude-code"))[0];
     let with = entry.add("{}").unwrap();
     let older = with.replace("/opt/my tools/eclusa", "/old/eclusa");
     assert_eq!(entry.state(&older).unwrap(), EntryState::Different);
@@ -154,10 +159,10 @@ fn an_older_hook_of_ours_is_replaced_and_not_doubled() {
 
 #[test]
 fn the_hook_of_gemini_has_a_name_that_stays() {
-    let entries = json_entries(Agent::Gemini);
+    let entries = json_entries(agent("gemini"));
     let with = added(&entries, "{}");
     let other = InstallFacts { nonce: "fedcba9876543210".to_owned(), ..facts() };
-    for entry in eclusa_connect::entries(Agent::Gemini, &other) {
+    for entry in agent("gemini").entries(&other) {
         assert_eq!(entry.state(&with).unwrap(), EntryState::Present);
     }
 }
@@ -165,7 +170,7 @@ fn the_hook_of_gemini_has_a_name_that_stays() {
 #[test]
 fn toml_keeps_comments_and_order() {
     let text = "# mine\nmodel = \"x\" # so\n\n[mcp_servers.files]\ncommand = \"f\"\n";
-    let entries = entries(Agent::Codex, &facts());
+    let entries = agent("codex").entries(&facts());
     let entry = entries.iter().find(|it| it.is_server()).unwrap();
     let with = entry.add(text).unwrap();
     assert!(with.starts_with(text), "{with}");
@@ -177,8 +182,8 @@ fn toml_keeps_comments_and_order() {
     assert_eq!(entry.remove(&with).unwrap().unwrap(), text);
 }
 
-fn servers_entry(agent: Agent) -> SettingsEntry {
-    entries(agent, &facts()).into_iter().find(SettingsEntry::is_other_servers).unwrap()
+fn servers_entry(agent: &AgentSpec) -> SettingsEntry {
+    agent.entries(&facts()).into_iter().find(SettingsEntry::is_other_servers).unwrap()
 }
 
 fn positions(entry: &SettingsEntry, text: &str) -> Vec<(String, bool)> {
@@ -191,27 +196,27 @@ fn other_servers_go_behind_the_gate_and_come_back_without_a_trace() {
     let wrap = r#"["mcp", "--wrap", "--installed", "--name", "#;
     let cases = [
         (
-            Agent::Gemini,
+            agent("gemini"),
             "{\n  // mine\n  \"mcpServers\": {\n    \"my git\": { \"command\": \"git-mcp\", \"args\": [\"-r\", \".\"], \"env\": {\"TOKEN\": \"t\"} }, // local\n    \"docs\": {\"httpUrl\": \"https://docs.example/mcp\"}\n  }\n}\n",
             format!("\"command\": \"/opt/my tools/eclusa\", \"args\": {wrap}\"my_git\", \"--env\", \"TOKEN\", \"--\", \"git-mcp\", \"-r\", \".\"]"),
         ),
         (
-            Agent::Cursor,
+            agent("cursor"),
             "{\"mcpServers\": {\"time\": {\"command\": \"time-mcp\"}}}",
             format!("\"args\": {wrap}\"time\", \"--\", \"time-mcp\"]"),
         ),
         (
-            Agent::Opencode,
+            agent("opencode"),
             "{\"mcp\": {\"a\": {\"type\": \"local\", \"command\": [\"a\", \"b\"], \"environment\": {\"X\": \"1\"}}}}",
             r#"["/opt/my tools/eclusa", "mcp", "--wrap", "--installed", "--name", "a", "--env", "X", "--", "a", "b"]"#.to_owned(),
         ),
         (
-            Agent::Zed,
+            agent("zed"),
             "{\"context_servers\": {\"a\": {\"command\": {\"path\": \"a\", \"args\": [\"b\"], \"env\": {}}}}}",
             format!("\"path\": \"/opt/my tools/eclusa\", \"args\": {wrap}\"a\", \"--\", \"a\", \"b\"]"),
         ),
         (
-            Agent::Codex,
+            agent("codex"),
             "[mcp_servers.files]\ncommand = \"f\" # fast\nargs = [\"x\"] # all\nenv_vars = [\"A\", { name = \"B\" }]\n\n[mcp_servers.files.env]\nC = \"3\"\n",
             "command = \"/opt/my tools/eclusa\" # fast\nargs = [\"mcp\", \"--wrap\", \"--installed\", \"--name\", \"files\", \"--env\", \"A\", \"--env\", \"B\", \"--env\", \"C\", \"--\", \"f\", \"x\"] # all".to_owned(),
         ),
@@ -234,10 +239,10 @@ fn other_servers_go_behind_the_gate_and_come_back_without_a_trace() {
 fn servers_at_an_address_go_behind_the_gate_with_their_headers_in_the_same_file() {
     let headers = r#""headers": {"Authorization": "Bearer ${DOCS_TOKEN}"} // mine"#;
     let cases = [
-        (Agent::ClaudeCode, "mcpServers", format!("{{\n      \"type\": \"http\", \"url\": \"https://docs.example/mcp?k=1\", {headers}\n    }}")),
-        (Agent::Gemini, "mcpServers", "{\"httpUrl\": \"https://d.example\", \"headers\": {\"X\": \"1\"}, \"trust\": true}".to_owned()),
-        (Agent::Cursor, "mcpServers", format!("{{\"url\": \"https://d.example\", {headers}\n}}")),
-        (Agent::Opencode, "mcp", "{\"type\": \"remote\", \"url\": \"https://d.example\", \"headers\": {\"X\": \"{env:T}\"}, \"oauth\": false}".to_owned()),
+        (agent("claude-code"), "mcpServers", format!("{{\n      \"type\": \"http\", \"url\": \"https://docs.example/mcp?k=1\", {headers}\n    }}")),
+        (agent("gemini"), "mcpServers", "{\"httpUrl\": \"https://d.example\", \"headers\": {\"X\": \"1\"}, \"trust\": true}".to_owned()),
+        (agent("cursor"), "mcpServers", format!("{{\"url\": \"https://d.example\", {headers}\n}}")),
+        (agent("opencode"), "mcp", "{\"type\": \"remote\", \"url\": \"https://d.example\", \"headers\": {\"X\": \"{env:T}\"}, \"oauth\": false}".to_owned()),
     ];
     for (agent, list, source) in cases {
         let text = format!("{{\n  \"{list}\": {{\n    \"docs\": {source} /* end */,\n  }}\n}}\n");
@@ -258,7 +263,7 @@ fn servers_at_an_address_go_behind_the_gate_with_their_headers_in_the_same_file(
         assert_eq!(entry.remove(&edited).unwrap().unwrap(), text.replacen('{', "{ // mine", 1));
     }
     // Where the agent logs in by itself, it keeps the server.
-    let entry = servers_entry(Agent::Cursor);
+    let entry = servers_entry(agent("cursor"));
     for own in [
         r#"{"url": "https://a.example"}"#,
         r#"{"url": "https://a.example", "headers": {"A": "1"}, "auth": {}}"#,
@@ -276,7 +281,7 @@ fn servers_at_an_address_go_behind_the_gate_with_their_headers_in_the_same_file(
 /// themselves is theirs.
 #[test]
 fn servers_that_a_person_put_behind_the_gate_stay_there() {
-    let entry = servers_entry(Agent::Cursor);
+    let entry = servers_entry(agent("cursor"));
     let text = "{\"mcpServers\": {\"a\": {\"command\": \"/usr/bin/eclusa\", \"args\": [\"mcp\", \"--wrap\", \"--\", \"a\"]}}}";
     assert_eq!(entry.add(text).unwrap(), text);
     assert_eq!(entry.remove(text).unwrap().unwrap(), text);
@@ -292,7 +297,7 @@ fn servers_that_a_person_put_behind_the_gate_stay_there() {
 #[test]
 fn servers_of_single_projects_are_moved_too_and_odd_ones_are_left() {
     let text = r#"{"projects": {"/a": {"mcpServers": {"x": {"command": "x"}}, "n": 1}, "/b": {}}}"#;
-    let all = entries(Agent::ClaudeCode, &facts());
+    let all = agent("claude-code").entries(&facts());
     let moved = all.iter().filter(|it| it.is_other_servers());
     let with = moved.fold(text.to_owned(), |text, it| it.add(&text).unwrap());
     assert_eq!(
@@ -302,7 +307,7 @@ fn servers_of_single_projects_are_moved_too_and_odd_ones_are_left() {
     let odd = r#"{"mcpServers": {"a": {"url": "https://a.example"}, "b": {"command": "b", "args": [1]},
         "c": {"command": "c", "env": {"NOT A NAME": "1"}}, "d": {"command": "d", "envFile": ".env"},
         "e": {}, "f": 1, "eclusa": {"command": "x"}}}"#;
-    let entry = servers_entry(Agent::Cursor);
+    let entry = servers_entry(agent("cursor"));
     assert_eq!(entry.add(odd).unwrap(), odd);
     assert_eq!(entry.state(odd).unwrap(), EntryState::Present);
     assert!(positions(&entry, odd).iter().all(|(_, behind)| !behind), "{odd}");
@@ -313,17 +318,18 @@ fn servers_of_single_projects_are_moved_too_and_odd_ones_are_left() {
 fn no_entry_lets_a_call_pass_when_our_program_is_missing() {
     let managed = InstallFacts { managed: true, ..facts() };
     for agent in [
-        Agent::ClaudeCode,
-        Agent::Codex,
-        Agent::Gemini,
-        Agent::Cursor,
-        Agent::Copilot,
-        Agent::Windsurf,
+        agent("claude-code"),
+        agent("codex"),
+        agent("gemini"),
+        agent("cursor"),
+        agent("copilot"),
+        agent("windsurf"),
     ] {
         for facts in [facts(), managed.clone()] {
-            let gates: Vec<String> = eclusa_connect::entries(agent, &facts)
+            let gates: Vec<String> = agent
+                .entries(&facts)
                 .iter()
-                .filter(|it| it.is_gate())
+                .filter(|it| it.is_gate)
                 .map(|it| it.add("").unwrap())
                 .collect();
             assert!(!gates.is_empty(), "{agent}");
@@ -333,7 +339,7 @@ fn no_entry_lets_a_call_pass_when_our_program_is_missing() {
             }
         }
     }
-    let opencode = &eclusa_connect::entries(Agent::Opencode, &facts())[0];
+    let opencode = &agent("opencode").entries(&facts())[0];
     assert!(opencode.add("").unwrap().contains("const PROGRAM = \"/opt/my tools/eclusa\""));
     assert_eq!(json!({}), jsonc::read(" // nothing\n").unwrap());
 }
@@ -341,16 +347,16 @@ fn no_entry_lets_a_call_pass_when_our_program_is_missing() {
 /// Our tools run without a question of the agent's own, and are shown to the model.
 #[test]
 fn d1_every_agent_lets_our_tools_run() {
-    let settings = |agent: Agent| -> String {
-        let all = entries(agent, &facts());
+    let settings = |agent: &AgentSpec| -> String {
+        let all = agent.entries(&facts());
         all.iter().map(|it| it.add("").unwrap()).collect::<Vec<_>>().join("\n")
     };
     for (agent, words) in [
-        (Agent::ClaudeCode, vec!["\"mcp__eclusa\"", "\"alwaysLoad\": true"]),
-        (Agent::Codex, vec!["default_tools_approval_mode = \"approve\""]),
-        (Agent::Gemini, vec!["\"trust\": true", "\"enabled\": true"]),
-        (Agent::Opencode, vec!["\"enabled\": true"]),
-        (Agent::Copilot, vec!["\"tools\": [\"*\"]"]),
+        (agent("claude-code"), vec!["\"mcp__eclusa\"", "\"alwaysLoad\": true"]),
+        (agent("codex"), vec!["default_tools_approval_mode = \"approve\""]),
+        (agent("gemini"), vec!["\"trust\": true", "\"enabled\": true"]),
+        (agent("opencode"), vec!["\"enabled\": true"]),
+        (agent("copilot"), vec!["\"tools\": [\"*\"]"]),
     ] {
         let text = settings(agent);
         for word in words {

@@ -4,8 +4,8 @@
 use eclusa_approvals::{KeyKind, PersonKey};
 use eclusa_config::jsonc;
 use eclusa_connect::{
-    Agent, HookVerdict, InstallFacts, ResultNote, acp_call, acp_is_yes, acp_permission_answer,
-    acp_wrap_servers, entries,
+    AGENTS, HookVerdict, InstallFacts, ResultNote, acp_call, acp_is_yes, acp_permission_answer,
+    acp_wrap_servers,
 };
 use serde_json::Value;
 
@@ -64,7 +64,7 @@ pub(super) const TARGETS: [Target; 4] = [
 ];
 
 fn events(bytes: &[u8]) {
-    for agent in Agent::ALL {
+    for agent in AGENTS {
         let Ok(event) = agent.read_event(bytes) else { continue };
         let _ = (event.mapped_call(), event.can_ask(true));
         for verdict in [
@@ -88,8 +88,8 @@ fn settings(bytes: &[u8]) {
         managed: false,
         project: false,
     };
-    for agent in Agent::ALL {
-        for entry in entries(agent, &facts) {
+    for agent in AGENTS {
+        for entry in agent.entries(&facts) {
             let _ = entry.state(&text);
             if let Ok(with) = entry.add(&text) {
                 let without = entry.remove(&with);

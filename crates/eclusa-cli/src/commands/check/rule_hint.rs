@@ -7,12 +7,10 @@ use eclusa::{
     Decision, Registry, Source, ToolCall, Touch,
     policy::{ExplainedCommand, ExplainedRule, Explanation},
 };
+use eclusa_config::RuleToml;
 use serde_json::Value;
 
-use crate::{
-    commands::policy::{rule_toml::RuleToml, try_rule},
-    context::AppContext,
-};
+use crate::{commands::policy::try_rule, context::AppContext};
 
 /// What would change the outcome.
 pub(super) enum RuleHint {

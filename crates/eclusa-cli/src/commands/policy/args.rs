@@ -2,7 +2,8 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
+use eclusa_connect::{AgentSpec, commands::agents::agent_parser};
 
 use crate::since::{Since, parse_since};
 
@@ -51,7 +52,8 @@ pub(crate) enum PolicyCommand {
     /// Convert another agent's permission settings to rules
     Import {
         /// Whose settings
-        agent: Agent,
+        #[arg(value_parser = agent_parser(|it| it.import_rules.is_some()))]
+        agent: &'static AgentSpec,
         /// The file: settings.json, cli-config.json, *.rules, config.toml, a policy file or
         /// opencode.json
         file: PathBuf,
@@ -69,31 +71,4 @@ pub(crate) enum PolicyCommand {
 pub(crate) struct RemovedArgs {
     #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<OsString>,
-}
-
-/// An agent with permission settings of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Agent {
-    /// Claude Code
-    ClaudeCode,
-    /// Codex
-    Codex,
-    /// Cursor
-    Cursor,
-    /// Gemini CLI
-    Gemini,
-    /// opencode
-    Opencode,
-}
-
-impl std::fmt::Display for Agent {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Agent::ClaudeCode => "Claude Code",
-            Agent::Codex => "Codex",
-            Agent::Cursor => "Cursor",
-            Agent::Gemini => "Gemini CLI",
-            Agent::Opencode => "opencode",
-        })
-    }
 }

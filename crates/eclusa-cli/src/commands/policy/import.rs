@@ -3,10 +3,9 @@
 use std::path::Path;
 
 use eclusa_config::{Config, Layer};
+use eclusa_connect::{AgentSpec, ImportedRules, SkippedRule};
 use serde_json::json;
 
-use super::agent_rules::{ImportedRules, Skipped};
-use super::args::Agent;
 use crate::{
     config_layers,
     failure::{Exit, Failure},
@@ -14,16 +13,9 @@ use crate::{
     screen::{Screen, note, sanitize},
 };
 
-mod claude;
-mod codex;
-mod cursor;
-mod gemini;
-mod opencode;
-mod starlark;
-
 pub(super) fn run(
     global: &Global,
-    agent: Agent,
+    agent: &AgentSpec,
     file: &Path,
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
@@ -32,7 +24,7 @@ pub(super) fn run(
     let toml = toml(&brought, agent, file);
     Config::load(&[Layer::of_person("import", toml.as_str())]).map_err(config_layers::unusable)?;
     if global.json {
-        let left = |it: &Skipped| json!({"what": it.what, "why": it.why, "looser": it.looser});
+        let left = |it: &SkippedRule| json!({"what": it.what, "why": it.why, "looser": it.looser});
         let left: Vec<_> = brought.left.iter().map(left).collect();
         screen.json(&json!({"toml": toml, "rules": brought.rules.len(), "left": left}))?;
         return Ok(Exit::Done);
@@ -44,28 +36,24 @@ pub(super) fn run(
 }
 
 /// What an agent's settings come to here.
-pub(super) fn read(agent: Agent, file: &Path) -> Result<ImportedRules, Failure> {
+fn read(agent: &AgentSpec, file: &Path) -> Result<ImportedRules, Failure> {
     let text = crate::read_text::read_text(file)
         .map_err(|err| Failure::usage(format!("`{}` cannot be read: {err}", file.display())))?;
-    let brought = match agent {
-        Agent::ClaudeCode => claude::read(&text),
-        Agent::Codex => codex::read(&text),
-        Agent::Cursor => cursor::read(&text),
-        Agent::Gemini => gemini::read(&text),
-        Agent::Opencode => opencode::read(&text),
-    };
-    brought.map_err(|why| {
+    let import = agent.import_rules.ok_or_else(|| {
+        Failure::usage(format!("the permission settings of {agent} cannot be imported"))
+    })?;
+    import(&text).map_err(|why| {
         Failure::usage(format!("`{}` cannot be read as settings of {agent}: {why}", file.display()))
     })
 }
 
 /// The rules, and in comments what is not among them.
-fn toml(brought: &ImportedRules, agent: Agent, file: &Path) -> String {
+fn toml(brought: &ImportedRules, agent: &AgentSpec, file: &Path) -> String {
     let mut text = format!("# From {} of {agent}.\n", plain(&file.display().to_string()));
     for (_, rule) in &brought.rules {
         text.push_str(&format!("\n{}\n", rule.toml()));
     }
-    let (looser, others): (Vec<&Skipped>, Vec<&Skipped>) =
+    let (looser, others): (Vec<&SkippedRule>, Vec<&SkippedRule>) =
         brought.left.iter().partition(|it| it.looser);
     let lists = [
         ("Skipped, so these rules are LOOSER than the settings were:", looser),
@@ -73,7 +61,7 @@ fn toml(brought: &ImportedRules, agent: Agent, file: &Path) -> String {
     ];
     for (title, left) in lists.iter().filter(|(_, left)| !left.is_empty()) {
         text.push_str(&format!("\n# {title}\n"));
-        for Skipped { what, why, .. } in left {
+        for SkippedRule { what, why, .. } in left {
             text.push_str(&format!("#   {}: {why}\n", plain(what)));
         }
     }

@@ -15,21 +15,21 @@ use crate::{
 };
 
 /// One thing to look at.
-pub(in crate::commands) struct Finding {
+pub(in crate::commands) struct LintFinding {
     origin: String,
     kind: &'static str,
     text: String,
 }
 
-impl Finding {
+impl LintFinding {
     pub(in crate::commands) fn as_json(&self) -> Value {
         json!({"origin": self.origin, "kind": self.kind, "text": self.text})
     }
 }
 
-impl std::fmt::Display for Finding {
+impl std::fmt::Display for LintFinding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Finding { origin, kind, text } = self;
+        let LintFinding { origin, kind, text } = self;
         write!(f, "{origin}: {kind}: {text}")
     }
 }
@@ -55,17 +55,18 @@ pub(super) fn run(global: &Global, screen: &mut Screen) -> Result<Exit, Failure>
 }
 
 /// How many rules are not shipped, and what is to be looked at of them.
-pub(in crate::commands) fn lint(ctx: &AppContext) -> Result<(usize, Vec<Finding>), Failure> {
+pub(in crate::commands) fn lint(ctx: &AppContext) -> Result<(usize, Vec<LintFinding>), Failure> {
     let registry = ctx.registry()?;
     let rules = layers::rules(&ctx.config);
-    let mut found: Vec<Finding> = Vec::new();
+    let mut found: Vec<LintFinding> = Vec::new();
     for unknown in ctx.config.unknown_tools(&registry) {
         let near = unknown.nearest.first().map(|it| format!("; did you mean `{it}`?"));
         let text = format!("no tool is called `{}`{}", unknown.name, near.unwrap_or_default());
-        found.push(Finding { origin: unknown.origin, kind: "unknown tool", text });
+        found.push(LintFinding { origin: unknown.origin, kind: "unknown tool", text });
     }
     for (at, rule) in rules.iter().enumerate().filter(|(_, it)| !it.is_shipped()) {
-        let mut add = |kind, text| found.push(Finding { origin: rule.origin.clone(), kind, text });
+        let mut add =
+            |kind, text| found.push(LintFinding { origin: rule.origin.clone(), kind, text });
         if let Some(text) = unreachable(rule, &registry) {
             add("unreachable", text);
         } else if let Some((kind, text)) = shadowed(rule, at, &rules) {

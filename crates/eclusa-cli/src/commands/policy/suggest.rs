@@ -6,11 +6,11 @@
 use std::collections::BTreeSet;
 
 use eclusa::{Decision, Touch, policy::Explanation};
+use eclusa_config::RuleToml;
 use serde_json::json;
 
 use super::{
     log_calls::{self, LoggedCall},
-    rule_toml::RuleToml,
     try_rule,
 };
 use crate::{

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{
-    Args as Group, Subcommand, ValueEnum,
+    Args as Group, Subcommand,
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use eclusa::settings::{ServerPermission, WorkspaceAccess};
+use eclusa_connect::{AgentSpec, commands::agents::agent_parser};
 
 /// Manage other MCP servers behind the gate
 #[derive(Debug, Group)]
@@ -114,8 +115,8 @@ be set in your environment. What cannot be brought over is listed with the reaso
         #[arg(conflicts_with = "from")]
         file: Option<PathBuf>,
         /// The agent whose configuration is read
-        #[arg(long)]
-        from: Option<Client>,
+        #[arg(long, value_parser = agent_parser(|_| true))]
+        from: Option<&'static AgentSpec>,
     },
 }
 
@@ -161,22 +162,4 @@ pub(crate) fn ask() -> impl TypedValueParser<Value = ServerPermission> {
 pub(crate) fn access() -> impl TypedValueParser<Value = WorkspaceAccess> {
     PossibleValuesParser::new(WorkspaceAccess::ALL.map(WorkspaceAccess::as_str))
         .try_map(|word| word.parse::<WorkspaceAccess>())
-}
-
-/// An agent that has servers of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Client {
-    /// Claude Code
-    #[value(name = "claude-code", alias = "claude")]
-    Claude,
-    /// Codex
-    Codex,
-    /// Cursor
-    Cursor,
-    /// VS Code
-    Vscode,
-    /// Gemini CLI
-    Gemini,
-    /// opencode
-    Opencode,
 }

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use eclusa::settings::ServerSettings;
+use eclusa_connect::{AgentSpec, server_lists};
 use serde_json::{Value, json};
 
 use super::args::Client;
@@ -46,12 +47,12 @@ struct Skipped {
 pub(super) fn run(
     ctx: &AppContext,
     from_file: Option<&Path>,
-    from: Option<Client>,
+    from: Option<&AgentSpec>,
     json: bool,
 ) -> Result<Exit, Failure> {
     let to = file(ctx)?;
     let sources = match from_file {
-        Some(file) => vec![sources::ImportSource::from_argument(file)],
+        Some(file) => vec![sources::ServerFile::from_argument(file)],
         None => sources::known(from, ctx),
     };
     let mut brought = Import::default();
@@ -69,9 +70,9 @@ pub(super) fn run(
         let value = value.map_err(wrong)?;
         if from_file.is_some() && source.servers(&value).is_empty() {
             return Err(Failure::usage(format!(
-                "`{}` names no servers: none of `mcpServers`, `servers`, `mcp_servers`, \
-                 `context_servers` and `mcp` is in it",
-                source.file.display()
+                "`{}` names no servers: none of `{}` is in it",
+                source.file.display(),
+                server_lists().join("`, `")
             )));
         }
         brought.take(ctx, source, &value)?;
@@ -100,7 +101,7 @@ impl Import {
     fn take(
         &mut self,
         ctx: &AppContext,
-        source: &sources::ImportSource,
+        source: &sources::ServerFile,
         value: &Value,
     ) -> Result<(), Failure> {
         let redactor = ctx.redactor()?;

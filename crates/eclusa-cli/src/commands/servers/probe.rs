@@ -28,7 +28,7 @@ pub(super) async fn seen(
     Ok((conditions, registry))
 }
 
-pub(super) async fn one(
+pub(super) async fn test(
     ctx: &AppContext,
     server: &ServerSettings,
     json: bool,

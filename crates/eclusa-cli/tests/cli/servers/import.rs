@@ -81,15 +81,15 @@ fn servers_of_every_agent_are_brought_over_without_any_value() {
         not brought over: the token in `DOCS_TOKEN`: put `Bearer ` and the token into `DOCS_AUTHORIZATION`
       local (from <dir>/home/.codex/config.toml)
         not brought over: `enabled_tools`
-      web (from <dir>/workspace/.vscode/mcp.json)
       maps (from <dir>/home/.gemini/settings.json)
         not brought over: the value of header `Authorization`: put it into `MAPS_AUTHORIZATION`
         not brought over: `trust`: say `trusted = true` here if you mean it
+      web (from <dir>/workspace/.vscode/mcp.json)
       eclusa (from <dir>/home/.claude.json): it is eclusa itself
       old (from <dir>/home/.claude.json): it speaks SSE, which is not spoken here; look for its address over streamable HTTP
       off (from <dir>/home/.codex/config.toml): it is switched off there
-      db (from <dir>/workspace/.vscode/mcp.json): its command uses `${input:key}`, which is not filled in here; write the value, or a script that fills it in
       git (from <dir>/home/.gemini/settings.json): it is behind the gate already
+      db (from <dir>/workspace/.vscode/mcp.json): its command uses `${input:key}`, which is not filled in here; write the value, or a script that fills it in
     set these in the environment of `eclusa`; no value was copied:
       DOCS_AUTHORIZATION
       FORGE_TOKEN
@@ -123,13 +123,13 @@ fn servers_of_every_agent_are_brought_over_without_any_value() {
     env = ["LOCAL_KEY"]
     start = "45s"
 
-    [servers.web]
-    url = "https://web.example/mcp"
-    headers = { X-Key = "WEB_KEY" }
-
     [servers.maps]
     url = "https://maps.example/mcp"
     headers = { Authorization = "MAPS_AUTHORIZATION" }
+
+    [servers.web]
+    url = "https://web.example/mcp"
+    headers = { X-Key = "WEB_KEY" }
     "##);
     // What is there is not touched again.
     let again = world.eclusa(&["servers", "import"]);

@@ -14,7 +14,7 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use super::{Outgoing, line};
+use super::{LineWriter, line};
 use crate::commands::tickets::random_name;
 use crate::{acp_is_yes, acp_question};
 
@@ -34,19 +34,19 @@ pub(super) struct JudgedCall {
 
 /// The editor: what it is asked by us, and what waits for its answer.
 pub(super) struct EditorLink {
-    to_editor: Outgoing,
+    to_editor: LineWriter,
     /// What the ids of our requests begin with. An agent that could guess it could have an answer to
     /// a request of its own be taken for one to ours.
     prefix: String,
     asked: AtomicU64,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<PendingAnswers>,
 }
 
 /// Requests of ours that are not answered yet, by id.
-type Waiting = HashMap<String, oneshot::Sender<Value>>;
+type PendingAnswers = HashMap<String, oneshot::Sender<Value>>;
 
 impl EditorLink {
-    pub(super) fn new(to_editor: Outgoing) -> io::Result<EditorLink> {
+    pub(super) fn new(to_editor: LineWriter) -> io::Result<EditorLink> {
         let prefix = format!("eclusa-{}-", random_name()?);
         Ok(EditorLink { to_editor, prefix, asked: AtomicU64::new(0), waiting: Mutex::default() })
     }
@@ -91,7 +91,7 @@ impl EditorLink {
         self.waiting().clear();
     }
 
-    fn waiting(&self) -> std::sync::MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> std::sync::MutexGuard<'_, PendingAnswers> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

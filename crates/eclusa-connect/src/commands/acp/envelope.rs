@@ -67,7 +67,7 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
 /// Whether an update of a session may tell the end of a tool call. In doubt it does.
 pub(super) fn may_end_a_call(line: &[u8]) -> bool {
     #[derive(Deserialize)]
-    struct Notification<'a> {
+    struct UpdateNotification<'a> {
         #[serde(borrow)]
         params: Params<'a>,
     }
@@ -82,7 +82,7 @@ pub(super) fn may_end_a_call(line: &[u8]) -> bool {
         #[serde(borrow)]
         session_update: Text<'a>,
     }
-    match serde_json::from_slice::<Notification<'_>>(line) {
+    match serde_json::from_slice::<UpdateNotification<'_>>(line) {
         Ok(it) => it.params.update.session_update.0.starts_with("tool_call"),
         Err(_) => true,
     }

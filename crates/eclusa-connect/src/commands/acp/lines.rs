@@ -29,11 +29,11 @@ fn wait(fd: &OwnedFd, wanted: PollFlags) -> io::Result<()> {
 }
 
 /// Where lines go. Each is written whole, whoever writes at the same time.
-pub(super) struct Outgoing(Mutex<OwnedFd>);
+pub(super) struct LineWriter(Mutex<OwnedFd>);
 
-impl Outgoing {
-    pub(super) fn new(fd: OwnedFd) -> Outgoing {
-        Outgoing(Mutex::new(fd))
+impl LineWriter {
+    pub(super) fn new(fd: OwnedFd) -> LineWriter {
+        LineWriter(Mutex::new(fd))
     }
 
     /// Writes a line. Where nobody reads any more it goes nowhere, which the reading side tells.
@@ -51,11 +51,11 @@ impl Outgoing {
 }
 
 /// Lines that come in.
-pub(super) struct Incoming(BufReader<WaitingReader>);
+pub(super) struct LineReader(BufReader<WaitingReader>);
 
-impl Incoming {
-    pub(super) fn new(fd: OwnedFd) -> Incoming {
-        Incoming(BufReader::with_capacity(CHUNK, WaitingReader(fd)))
+impl LineReader {
+    pub(super) fn new(fd: OwnedFd) -> LineReader {
+        LineReader(BufReader::with_capacity(CHUNK, WaitingReader(fd)))
     }
 
     /// Puts the next line in the place of this one. False: there is none any more.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio_util::task::TaskTracker;
 
 use super::{
-    LAST_WORDS, Outgoing,
+    LineWriter, SHUTDOWN_GRACE,
     editor::{EditorLink, JUDGED_CALL, JudgedCall},
     envelope::{Envelope, may_end_a_call},
     line,
@@ -61,9 +61,9 @@ fn refusal(id: &Value, why: &str) -> Vec<u8> {
 
 /// What is known of a connection.
 #[derive(Default)]
-struct Known {
+struct ConnectionState {
     /// Requests of the editor whose answers tell something, by id.
-    awaited: BTreeMap<String, Awaited>,
+    pending: BTreeMap<String, PendingReply>,
     /// Sessions, by the agent's id.
     sessions: BTreeMap<String, Arc<AcpSession>>,
     /// Calls that were judged, by session and the agent's id.
@@ -73,7 +73,7 @@ struct Known {
 }
 
 /// What an answer of the agent tells.
-enum Awaited {
+enum PendingReply {
     /// Who it is.
     Greeting,
     /// The id of a new session in this directory.
@@ -81,32 +81,32 @@ enum Awaited {
 }
 
 /// What stands between editor and agent.
-pub(super) struct Proxy {
+pub(super) struct EditorProxy {
     global: Global,
     args: AcpArgs,
     editor: Arc<EditorLink>,
-    to_agent: Outgoing,
-    known: Mutex<Known>,
+    to_agent: LineWriter,
+    state: Mutex<ConnectionState>,
     tasks: TaskTracker,
 }
 
-impl Proxy {
+impl EditorProxy {
     pub(super) fn new(
         global: Global,
         args: AcpArgs,
         editor: Arc<EditorLink>,
-        to_agent: Outgoing,
-    ) -> Proxy {
-        let (known, tasks) = (Mutex::default(), TaskTracker::new());
-        Proxy { global, args, editor, to_agent, known, tasks }
+        to_agent: LineWriter,
+    ) -> EditorProxy {
+        let (state, tasks) = (Mutex::default(), TaskTracker::new());
+        EditorProxy { global, args, editor, to_agent, state, tasks }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, ConnectionState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A message of the editor. What cannot be read is for the agent to refuse.
-    pub(super) fn on_editor_message(self: &Arc<Proxy>, line: &[u8]) {
+    pub(super) fn on_editor_message(self: &Arc<EditorProxy>, line: &[u8]) {
         let envelope = Envelope::read(line).unwrap_or_default();
         match envelope.method.as_deref() {
             None if self.editor.answered(line) => return,
@@ -133,11 +133,11 @@ impl Proxy {
         self.to_agent.send(line);
     }
 
-    /// A request that begins something: its answer is awaited, and the servers that a session is
+    /// A request that begins something: its answer is pending, and the servers that a session is
     /// given are put behind the gate. Gives what the agent gets.
     fn opening(&self, method: &str, mut message: Message, as_written: &[u8]) -> Vec<u8> {
         if method == "initialize" {
-            self.known().awaited.insert(message.key(), Awaited::Greeting);
+            self.state().pending.insert(message.key(), PendingReply::Greeting);
             return as_written.to_vec();
         }
         let directory = match message.text("cwd") {
@@ -149,7 +149,7 @@ impl Proxy {
             session if !session.is_empty() && method != "session/fork" => {
                 self.open(session, directory);
             }
-            _ => drop(self.known().awaited.insert(message.key(), Awaited::Session(directory))),
+            _ => drop(self.state().pending.insert(message.key(), PendingReply::Session(directory))),
         }
         if !self.args.plain_servers
             && let Ok(program) = std::env::current_exe()
@@ -181,7 +181,7 @@ impl Proxy {
     }
 
     /// A message of the agent.
-    pub(super) fn on_agent_message(self: &Arc<Proxy>, line: &[u8]) {
+    pub(super) fn on_agent_message(self: &Arc<EditorProxy>, line: &[u8]) {
         if line.trim_ascii().is_empty() {
             return;
         }
@@ -203,7 +203,12 @@ impl Proxy {
     }
 
     /// A request that would do something.
-    fn on_judged_request(self: &Arc<Proxy>, method: &str, envelope: &Envelope<'_>, line: &[u8]) {
+    fn on_judged_request(
+        self: &Arc<EditorProxy>,
+        method: &str,
+        envelope: &Envelope<'_>,
+        line: &[u8],
+    ) {
         let id = envelope.id.and_then(|it| serde_json::from_str(it.get()).ok());
         let Some(id) = id.filter(|it: &Value| !it.is_null()) else {
             return note("the agent sent a request without an id, which was not passed on");
@@ -222,22 +227,22 @@ impl Proxy {
     /// Learns from answers of the agent: its name, and the ids of sessions.
     fn note_answer(&self, line: &[u8]) {
         // Most answers tell nothing, and need not be read.
-        if self.known().awaited.is_empty() {
+        if self.state().pending.is_empty() {
             return;
         }
         let Ok(message) = Message::read(line) else { return };
-        let awaited = self.known().awaited.remove(&message.key());
-        let (Some(awaited), Some(result)) = (awaited, message.0.get("result")) else { return };
-        match awaited {
-            Awaited::Greeting => {
+        let pending = self.state().pending.remove(&message.key());
+        let (Some(pending), Some(result)) = (pending, message.0.get("result")) else { return };
+        match pending {
+            PendingReply::Greeting => {
                 let word = |name: &str| {
                     result.get("agentInfo").and_then(|it| it.get(name)).and_then(Value::as_str)
                 };
                 let name = [word("name"), word("version")].map(Option::unwrap_or_default).join(" ");
                 let name = name.trim();
-                self.known().agent = (!name.is_empty()).then(|| name.to_owned());
+                self.state().agent = (!name.is_empty()).then(|| name.to_owned());
             }
-            Awaited::Session(directory) => {
+            PendingReply::Session(directory) => {
                 if let Some(session) = result.get("sessionId").and_then(Value::as_str) {
                     self.open(session, directory);
                 }
@@ -247,15 +252,15 @@ impl Proxy {
 
     /// Opens a session. One that cannot be opened is not known, and everything in it is refused.
     fn open(&self, session: &str, directory: PathBuf) {
-        let agent = self.known().agent.clone();
+        let agent = self.state().agent.clone();
         match AcpSession::open(&self.global, &directory, session, agent, self.editor.clone()) {
-            Ok(opened) => drop(self.known().sessions.insert(session.to_owned(), Arc::new(opened))),
+            Ok(opened) => drop(self.state().sessions.insert(session.to_owned(), Arc::new(opened))),
             Err(why) => note(&format!("the session in `{}`: {why}", directory.display())),
         }
     }
 
     /// A call that is over: its edits can be undone, and one that nobody asked about is on record.
-    fn note_update(self: &Arc<Proxy>, line: &[u8]) {
+    fn note_update(self: &Arc<EditorProxy>, line: &[u8]) {
         let Ok(message) = Message::read(line) else { return };
         let update = message.params().get("update").unwrap_or(&Value::Null);
         let word = |name: &str| update.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -265,7 +270,7 @@ impl Proxy {
         }
         let (session, call) = (message.text("sessionId").to_owned(), word("toolCallId").to_owned());
         let (known, judged) = {
-            let mut known = self.known();
+            let mut known = self.state();
             let judged = known.judged.remove(&(session.clone(), call.clone()));
             (known.sessions.get(&session).cloned(), judged)
         };
@@ -282,7 +287,7 @@ impl Proxy {
         method: &str,
         call: MappedCall,
     ) -> Judgement {
-        let known = self.known().sessions.get(session).cloned();
+        let known = self.state().sessions.get(session).cloned();
         let Some(known) = known else {
             return Judgement::Denied("eclusa does not know this session".to_owned());
         };
@@ -301,7 +306,7 @@ impl Proxy {
         };
         let judgement = self.judgement(&session, &number, method, call).await;
         if method == "session/request_permission" {
-            self.known().judged.insert((session, number));
+            self.state().judged.insert((session, number));
             let allowed = !matches!(judgement, Judgement::Denied(_));
             let answer = acp_permission_answer(message.params(), allowed);
             let answer = json!({"jsonrpc": "2.0", "id": id, "result": answer});
@@ -315,7 +320,7 @@ impl Proxy {
             Judgement::Allowed => {
                 // The editor writes; what it has written is then ours to undo.
                 let answer = self.editor.request(method, message.params().clone()).await;
-                if let Some(known) = self.known().sessions.get(&session).cloned() {
+                if let Some(known) = self.state().sessions.get(&session).cloned() {
                     let _ = known.adopt(&number).map_err(|why| note(&why));
                 }
                 let Some(Value::Object(mut answer)) = answer else {
@@ -340,6 +345,6 @@ impl Proxy {
         // Questions that nobody will answer any more are given up.
         self.editor.close();
         self.tasks.close();
-        let _ = tokio::time::timeout(LAST_WORDS, self.tasks.wait()).await;
+        let _ = tokio::time::timeout(SHUTDOWN_GRACE, self.tasks.wait()).await;
     }
 }

@@ -1,33 +1,22 @@
-//! A session of an agent in an editor: its workspace, and the gate for what it asks.
+//! A session of an agent in an editor: what it asks the editor for is judged first.
 
 use std::{
     collections::BTreeMap,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use eclusa::{
-    Changes, Delegate, DelegateError, Files, Gate, Incoming, Mode, Origin, Registration, Registry,
-    Reply, Run, ToolCall, call::Malformed, store::Store,
-};
+use eclusa::{Changes, Delegate, DelegateError, Files, Reply};
 use serde_json::{Value, json};
 
 use super::editor::{EditorApprover, EditorLink};
+use crate::MappedCall;
 use crate::commands::{
-    context::AppContext,
-    failure::Failure,
-    gates::GateParts,
+    agent_session::{AgentCall, AgentSession, CallOutcome, Participants, delegated},
     global::Global,
-    hook::{
-        delegated,
-        pre_images::{self, PreImages},
-        session::path_in_workspace,
-    },
-    paths::Paths,
+    hook::pre_images::{self, PreImages},
     surface::Surface,
-    tickets::ExecTicket,
 };
-use crate::{MappedCall, OurCall};
 
 /// What became of a request.
 pub(super) enum Judgement {
@@ -41,14 +30,9 @@ pub(super) enum Judgement {
 
 /// A session.
 pub(super) struct AcpSession {
-    ctx: AppContext,
-    global: Global,
-    store: Arc<dyn Store>,
-    files: Files,
-    name: String,
-    client: String,
-    /// The root as the editor spells it.
-    root: PathBuf,
+    agent: AgentSession,
+    /// The editor's id for it.
+    id: String,
     editor: Arc<EditorLink>,
     edits: Arc<OpenEdits>,
     /// The calls in the log that a call of the agent is, while it is open.
@@ -76,186 +60,85 @@ impl Delegate for OpenEdits {
     }
 }
 
-fn said(failure: Failure) -> String {
-    failure.lines().join("; ")
-}
-
 impl AcpSession {
     /// Opens a session in the directory that the editor names.
     pub(super) fn open(
         global: &Global,
         root: &Path,
-        session: &str,
-        agent: Option<String>,
+        id: &str,
+        client: Option<String>,
         editor: Arc<EditorLink>,
     ) -> Result<AcpSession, String> {
-        let paths = Paths::find_from(global, root).map_err(said)?;
-        let ctx = AppContext::open_at(global, paths).map_err(said)?;
-        let store = ctx.store().map_err(said)?;
-        let files = Files::open(&ctx.paths.workspace, ctx.config.blocked.clone());
-        let files = files.map_err(|err| err.to_string())?;
-        let (max_size, open) = (ctx.config.max_file_size, Mutex::default());
-        let client = agent.unwrap_or_else(|| "agent".to_owned());
-        Ok(AcpSession {
-            name: format!("acp:{session}"),
-            edits: Arc::new(OpenEdits { files: files.clone(), max_size, open }),
-            global: global.clone(),
-            root: root.to_owned(),
-            numbers: Mutex::default(),
-            editor,
-            client,
-            store,
-            files,
-            ctx,
-        })
+        let client = client.unwrap_or_else(|| "agent".to_owned());
+        let agent = AgentSession::open(global, Surface::Acp, root, format!("acp:{id}"), client)?;
+        let (files, max_size) = (agent.files.clone(), agent.ctx.config.max_file_size);
+        let edits = Arc::new(OpenEdits { files, max_size, open: Mutex::default() });
+        Ok(AcpSession { agent, id: id.to_owned(), editor, edits, numbers: Mutex::default() })
     }
 
-    /// Judges what an agent asks for. An error while judging is a denial.
+    /// Judges what an agent asks for. A command in a terminal of the editor is run by our sandbox;
+    /// one that the agent runs by itself rests on rules and people alone. An error while judging is
+    /// a denial.
     pub(super) async fn judge(&self, method: &str, call: MappedCall, id: &str) -> Judgement {
-        let judged = match call {
-            MappedCall::Ours(calls) => match calls.as_slice() {
-                [OurCall { tool: "bash", args }] => {
-                    self.shell(id, args, method == "terminal/create").await
-                }
-                calls => self.several(id, calls).await,
-            },
-            MappedCall::Unknown { tool, args } => {
-                let (name, registration) = delegated::unknown(&tool);
-                self.pass(id, (name, args), registration).await.map(|_| Judgement::Allowed)
+        let participants = || self.participants();
+        match self.call(id, method, &participants).judge(call).await {
+            Err(why) | Ok(CallOutcome::Denied(why)) => Judgement::Denied(why),
+            Ok(CallOutcome::Allowed(replies)) => {
+                self.note_numbers(id, &replies);
+                Judgement::Allowed
             }
-            MappedCall::Malformed(problem) => Err(self.malformed(id, problem).await),
-            MappedCall::Server { .. } | MappedCall::Own(_) | MappedCall::OwnServer => {
-                Err("it is not a request of this protocol".to_owned())
+            Ok(CallOutcome::Ticketed(reply, words)) => {
+                self.note_numbers(id, &[reply]);
+                let (program, args) = (words.first(), words.get(1..));
+                Judgement::Rewritten(json!({
+                    "sessionId": self.id, "command": program, "args": args,
+                    "cwd": self.agent.root(),
+                }))
             }
-        };
-        judged.unwrap_or_else(Judgement::Denied)
-    }
-
-    async fn several(&self, id: &str, calls: &[OurCall]) -> Result<Judgement, String> {
-        for OurCall { tool, args } in calls {
-            let mut args = args.clone();
-            if let Some(Value::String(path)) = args.get_mut("path") {
-                *path = self.path(path);
-            }
-            let registration = delegated::ours(tool, &self.files, self.ctx.config.max_file_size)
-                .ok_or_else(|| format!("`{tool}` is not delegated"))?;
-            self.pass(id, ((*tool).to_owned(), args), registration).await?;
-        }
-        Ok(Judgement::Allowed)
-    }
-
-    /// A command. In a terminal of the editor it is run by our sandbox; one that the agent runs by
-    /// itself rests on rules and people alone.
-    async fn shell(&self, id: &str, args: &Value, terminal: bool) -> Result<Judgement, String> {
-        let text = args.get("command").and_then(Value::as_str).unwrap_or_default();
-        let directory = args.get("cwd").and_then(Value::as_str).unwrap_or(".");
-        let directory = self.path(directory);
-        if let Err(err) = self.files.directory(&directory) {
-            let problem = format!("the command would start outside the workspace: {err}");
-            return Err(self.malformed(id, problem).await);
-        }
-        let call = json!({"command": text, "cwd": directory});
-        let staged = terminal || self.is_ruled(id, &call)?;
-        let call = ("bash".to_owned(), call);
-        let (reply, mode) = self.pass(id, call, delegated::shell(staged)).await?;
-        if !terminal {
-            return Ok(Judgement::Allowed);
-        }
-        let ticket = ExecTicket {
-            client: self.client.clone(),
-            conversation: self.name.clone(),
-            call: id.to_owned(),
-            text: text.to_owned(),
-            directory,
-            uses: reply.uses().into(),
-            mode_in_force: mode.as_str().to_owned(),
-            ..ExecTicket::new(&self.global, &self.ctx.paths.workspace)
-        };
-        ExecTicket::sweep(&self.ctx.paths.agents());
-        let name = ticket.keep(&self.ctx.paths.agents());
-        let name = name.map_err(|err| format!("the ticket cannot be kept: {err}"))?;
-        let program = std::env::current_exe().map_err(|err| err.to_string())?;
-        let mut words = vec!["exec".to_owned()];
-        if let Some(state) = self.ctx.paths.state() {
-            words.extend(["--state".to_owned(), state.to_string_lossy().into_owned()]);
-        }
-        words.extend(["--ticket".to_owned(), name, "--".to_owned(), text.to_owned()]);
-        let session = self.name.strip_prefix("acp:").unwrap_or_default();
-        Ok(Judgement::Rewritten(json!({
-            "sessionId": session,
-            "command": program.to_string_lossy(),
-            "args": words,
-            "cwd": self.root,
-        })))
-    }
-
-    /// True when somebody's rule allows the command, and not the defaults alone, which rest on the
-    /// sandbox.
-    fn is_ruled(&self, id: &str, args: &Value) -> Result<bool, String> {
-        let registry = Arc::new(Registry::default());
-        registry.register(delegated::shell(true)).map_err(|err| err.to_string())?;
-        let call = ToolCall::new(id, "bash", args.clone()).from(Origin::Hook);
-        Ok(delegated::is_allowed_by_a_rule(&self.gate(registry)?, call))
-    }
-
-    async fn malformed(&self, id: &str, problem: String) -> String {
-        let call = Malformed { id: id.to_owned(), tool: None, problem, origin: Origin::Hook };
-        match self.gate(Arc::new(Registry::default())) {
-            Ok(gate) => gate.pass(call).await.content().into_owned(),
-            Err(why) => why,
         }
     }
 
-    /// Takes one call through the gate, and says in which mode. The error is the denial.
-    async fn pass(
-        &self,
+    fn call<'a>(
+        &'a self,
         id: &str,
-        (name, args): (String, Value),
-        registration: Registration,
-    ) -> Result<(Reply, Mode), String> {
-        let registry = Arc::new(Registry::default());
-        registry.register(registration).map_err(|err| err.to_string())?;
-        let gate = self.gate(registry)?;
-        let call = ToolCall::new(id, name, args).from(Origin::Hook);
-        let reply = gate.pass(Incoming::Call(call)).await;
-        if reply.is_error() || reply.refused() {
-            return Err(reply.content().into_owned());
+        tool: &'a str,
+        participants: &'a (dyn Fn() -> Participants + Sync),
+    ) -> AgentCall<'a> {
+        AgentCall {
+            session: &self.agent,
+            id: id.to_owned(),
+            tool,
+            directory: self.agent.root().to_str(),
+            in_sandbox: tool == "terminal/create",
+            participants,
         }
-        if let Some(number) = reply.number() {
-            let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
-            numbers.entry(id.to_owned()).or_default().push(number);
-        }
-        Ok((reply, gate.run().mode_in_force()))
     }
 
-    fn gate(&self, registry: Arc<Registry>) -> Result<Gate, String> {
-        let run = Run {
-            session: self.name.as_str().into(),
-            client: Some(self.client.as_str().into()),
-            dry_run: false,
-            ..self.ctx.run()
-        };
-        let parts = GateParts {
-            registry: Some(registry),
+    /// Who takes part in every call: the person in front of the editor.
+    fn participants(&self) -> Participants {
+        Participants {
             people: vec![Arc::new(EditorApprover(self.editor.clone()))],
             delegate: Some(self.edits.clone()),
-            run: Some(run),
-            ..GateParts::new(&self.store)
-        };
-        self.ctx.gate(Surface::Acp, parts).map_err(said)
+            ..Participants::default()
+        }
     }
 
-    fn path(&self, path: &str) -> String {
-        path_in_workspace(&self.root, &self.ctx.paths.workspace, path, None)
+    fn numbers(&self) -> MutexGuard<'_, BTreeMap<String, Vec<u64>>> {
+        self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note_numbers(&self, id: &str, replies: &[Reply]) {
+        let numbers = replies.iter().filter_map(Reply::number);
+        self.numbers().entry(id.to_owned()).or_default().extend(numbers);
     }
 
     /// Has the edits of a call be undoable, which are made now.
     pub(super) fn adopt(&self, id: &str) -> Result<Vec<u64>, String> {
-        let numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+        let numbers = self.numbers().remove(id);
         let mut open = self.edits.open();
         let made = numbers.into_iter().flatten().filter_map(|it| open.remove(&it)).collect();
         drop(open);
-        pre_images::adopt_all(&self.ctx, &self.store, &self.files, made)
+        pre_images::adopt_all(&self.agent, made)
     }
 
     /// A call of the agent that is over: its edits can be undone. One that nobody was asked about
@@ -268,8 +151,9 @@ impl AcpSession {
             "undo": undo.as_ref().ok().filter(|it| !it.is_empty()),
             "not_undoable": undo.as_ref().err(),
         });
-        let registration = delegated::result(String::new());
+        let participants = || self.participants();
+        let call = self.call(id, "agent_result", &participants);
         // What cannot be recorded was told when the next call was refused.
-        let _ = self.pass(id, ("agent_result".to_owned(), args), registration).await;
+        let _ = call.alone("agent_result".to_owned(), args, delegated::result(String::new())).await;
     }
 }

@@ -7,8 +7,8 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::Scope;
-use crate::Agent;
+use super::InstallScope;
+use crate::AgentSpec;
 use crate::commands::{
     failure::Failure,
     global::Global,
@@ -34,7 +34,11 @@ pub(super) struct SavedFile {
 
 impl Backup {
     /// The backup of an installation; an empty one where there is none.
-    pub(super) fn load(global: &Global, agent: Agent, scope: Scope) -> Result<Backup, Failure> {
+    pub(super) fn load(
+        global: &Global,
+        agent: &AgentSpec,
+        scope: InstallScope,
+    ) -> Result<Backup, Failure> {
         let file = place(global, agent, scope)?;
         match fs::read(&file) {
             Ok(text) => serde_json::from_slice(&text).map_err(|err| {
@@ -46,7 +50,12 @@ impl Backup {
         }
     }
 
-    pub(super) fn save(&self, global: &Global, agent: Agent, scope: Scope) -> Result<(), Failure> {
+    pub(super) fn save(
+        &self,
+        global: &Global,
+        agent: &AgentSpec,
+        scope: InstallScope,
+    ) -> Result<(), Failure> {
         let file = place(global, agent, scope)?;
         let text = serde_json::to_vec_pretty(self).map_err(Failure::failed)?;
         replace(&file, text).map_err(|err| {
@@ -58,8 +67,8 @@ impl Backup {
     pub(super) fn save_or_forget(
         &self,
         global: &Global,
-        agent: Agent,
-        scope: Scope,
+        agent: &AgentSpec,
+        scope: InstallScope,
     ) -> Result<(), Failure> {
         match self.files.is_empty() {
             true => Backup::forget(global, agent, scope),
@@ -67,27 +76,31 @@ impl Backup {
         }
     }
 
-    pub(super) fn forget(global: &Global, agent: Agent, scope: Scope) -> Result<(), Failure> {
+    pub(super) fn forget(
+        global: &Global,
+        agent: &AgentSpec,
+        scope: InstallScope,
+    ) -> Result<(), Failure> {
         match remove(&place(global, agent, scope)?) {
             Err(err) if err.kind() != io::ErrorKind::NotFound => Err(err.into()),
             _ => Ok(()),
         }
     }
 
-    pub(super) fn of(&self, path: &Path) -> Option<&SavedFile> {
+    pub(super) fn file(&self, path: &Path) -> Option<&SavedFile> {
         self.files.iter().find(|it| it.path == path)
     }
 }
 
-fn place(global: &Global, agent: Agent, scope: Scope) -> Result<PathBuf, Failure> {
-    let name = format!("{}-{}.json", agent.name(), scope.name());
+fn place(global: &Global, agent: &AgentSpec, scope: InstallScope) -> Result<PathBuf, Failure> {
+    let name = format!("{}-{}.json", agent.name, scope.name());
     // Each project has its own.
     let directory = match scope {
-        Scope::Project => {
+        InstallScope::Project => {
             let paths = Paths::find(global)?;
             paths.store.with_file_name("agents")
         }
-        Scope::User | Scope::Managed => {
+        InstallScope::User | InstallScope::Managed => {
             paths::state_directory(global)?.join(paths::AGENTS).join("installed")
         }
     };

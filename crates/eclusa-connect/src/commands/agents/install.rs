@@ -3,9 +3,9 @@
 use similar::{Algorithm, DiffTag, capture_diff_slices, group_diff_ops};
 
 use super::{
-    InstallArgs, Scope,
+    InstallArgs, InstallScope,
     backup::{Backup, SavedFile},
-    named,
+    find_agent,
     settings_files::{self, SettingsFile, files},
 };
 use crate::commands::{
@@ -24,7 +24,7 @@ pub(super) fn install(
     plain_servers: bool,
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
-    let (agent, scope) = (named(&args.agent)?, Scope::new(args));
+    let (agent, scope) = (find_agent(&args.agent)?, InstallScope::new(args));
     let mut files = files(global, agent, scope)?;
     for file in files.iter_mut().filter(|_| plain_servers) {
         file.entries.retain(|it| !it.is_other_servers());
@@ -55,7 +55,7 @@ pub(super) fn install(
     let earlier = Backup::load(global, agent, scope)?;
     let mut backup = Backup::default();
     for (file, new) in &planned {
-        let before = match earlier.of(&file.path) {
+        let before = match earlier.file(&file.path) {
             // Nobody touched it since: what was there before us is known.
             Some(saved) if file.text.as_deref() == Some(&saved.after) => saved.before.clone(),
             Some(_) => file.uninstalled()?,
@@ -71,10 +71,10 @@ pub(super) fn install(
         return Err(failure);
     }
     screen.line(&format!("{agent} is connected ({})", scope.name()))?;
-    if let Some(what) = agent.to_confirm(scope == Scope::Managed) {
+    if let Some(what) = agent.to_confirm(scope == InstallScope::Managed) {
         screen.line(&format!("you still need to: {what}"))?;
     }
-    for what in agent.still_open(scope == Scope::Managed) {
+    for what in agent.still_open(scope == InstallScope::Managed) {
         screen.line(&format!("not covered: {what}"))?;
     }
     let mut servers = Vec::new();
@@ -91,12 +91,12 @@ pub(super) fn uninstall(
     args: &InstallArgs,
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
-    let (agent, scope) = (named(&args.agent)?, Scope::new(args));
+    let (agent, scope) = (find_agent(&args.agent)?, InstallScope::new(args));
     let files = files(global, agent, scope)?;
     let backup = Backup::load(global, agent, scope)?;
     let mut planned = Vec::new();
     for file in files.iter().filter(|it| it.text.is_some()) {
-        let left = match backup.of(&file.path) {
+        let left = match backup.file(&file.path) {
             Some(saved) if file.text.as_deref() == Some(&saved.after) => saved.before.clone(),
             // Somebody changed it since: what is ours is taken out, and the rest stays.
             _ => file.uninstalled()?,
@@ -142,11 +142,11 @@ fn tell_servers(servers: &[ListedServer], screen: &mut Screen) -> Result<(), Fai
     Ok(())
 }
 
-fn whole(scope: Scope) -> &'static str {
+fn whole(scope: InstallScope) -> &'static str {
     match scope {
-        Scope::User => "person",
-        Scope::Project => "project",
-        Scope::Managed => "machine",
+        InstallScope::User => "person",
+        InstallScope::Project => "project",
+        InstallScope::Managed => "machine",
     }
 }
 

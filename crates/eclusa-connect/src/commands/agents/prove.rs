@@ -6,7 +6,7 @@
 //! and of the settings: should either change, nothing is proven any more.
 
 use std::{
-    fs, io,
+    env, fs, io,
     path::{Path, PathBuf},
     time::{Duration, UNIX_EPOCH},
 };
@@ -15,7 +15,7 @@ use eclusa::Hash;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Scope,
+    InstallScope,
     settings_files::{SettingsFile, files},
 };
 use crate::commands::{
@@ -25,14 +25,15 @@ use crate::commands::{
     spawn::{Program, Streams},
     tickets::random_name,
 };
-use crate::{Agent, EntryFile, EntryState};
+use crate::{AgentSpec, EntryFile, EntryState, agents::LaunchSpec, trial::TrialSpec};
 
-mod launch;
 mod scripted_model;
+mod trial_home;
 mod wires;
 
-use launch::TrialHome;
 use scripted_model::ScriptedModel;
+use trial_home::TrialHome;
+use wires::ScriptedCall;
 
 /// How long an agent may take for a trial.
 const MAX_TRIAL: Duration = Duration::from_secs(120);
@@ -67,7 +68,7 @@ const TRIALS: [Trial; 3] = [
 
 /// What was seen, and with what.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Proof {
+pub(super) struct TrialProof {
     /// What the agent calls its version.
     pub(super) version: String,
     /// Digest of the agent's program, its settings and ours.
@@ -75,37 +76,38 @@ pub(super) struct Proof {
 }
 
 /// The proof that is kept of an agent, if it is about what is there now.
-pub(super) fn kept(global: &Global, agent: Agent) -> Option<Proof> {
+pub(super) fn current_proof(global: &Global, agent: &AgentSpec) -> Option<TrialProof> {
     let text = fs::read(place(global, agent).ok()?).ok()?;
-    let proof: Proof = serde_json::from_slice(&text).ok()?;
-    let (program, settings) = (launch::program(agent)?, gate_files(global, agent).ok()?);
+    let proof: TrialProof = serde_json::from_slice(&text).ok()?;
+    let launch = agent.launch.as_ref()?;
+    let (program, settings) = (installed(launch)?, gate_files(global, agent).ok()?);
     (digest(&program, &settings).ok()? == proof.of).then_some(proof)
 }
 
+/// The program of an agent, if it is there.
+fn installed(launch: &LaunchSpec) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path).map(|it| it.join(launch.program)).find(|it| it.is_file())
+}
+
 /// Tries an agent. The error says why nothing is proven.
-pub(super) async fn prove(global: &Global, agent: Agent) -> Result<Proof, String> {
-    let Some(program) = launch::program(agent) else {
-        return Err(match agent {
-            Agent::ClaudeCode | Agent::Codex | Agent::Gemini | Agent::Opencode => {
-                "its program is not in PATH".to_owned()
-            }
-            _ => "there is no trial for this agent".to_owned(),
-        });
-    };
+pub(super) async fn prove(global: &Global, agent: &AgentSpec) -> Result<TrialProof, String> {
+    let launch = agent.launch.as_ref().ok_or("there is no trial for this agent")?;
+    let program = installed(launch).ok_or("its program is not in PATH")?;
     let said = |failure: Failure| failure.lines().join("; ");
     let settings = gate_files(global, agent).map_err(said)?;
     if settings.is_empty() {
         return Err("only what is installed for you is tried (`eclusa install`)".to_owned());
     }
-    let ours = Scope::User.facts().map_err(said)?.program;
+    let ours = InstallScope::User.facts().map_err(said)?.program;
     for trial in &TRIALS {
         let settings = match trial.missing {
             true => without_program(&settings, &ours)?,
             false => settings.clone(),
         };
-        run(agent, &program, &settings, trial).await?;
+        run(&launch.trial, &program, &settings, trial).await?;
     }
-    let proof = Proof {
+    let proof = TrialProof {
         version: version(&program).await,
         of: digest(&program, &settings).map_err(|err| err.to_string())?,
     };
@@ -118,7 +120,7 @@ pub(super) async fn prove(global: &Global, agent: Agent) -> Result<Proof, String
 
 /// One trial, in a home of its own.
 async fn run(
-    agent: Agent,
+    spec: &TrialSpec,
     program: &Path,
     settings: &[(PathBuf, String)],
     trial: &Trial,
@@ -130,15 +132,16 @@ async fn run(
     for directory in [&home.join("tmp"), &home.join(".config/eclusa"), &work] {
         fs::create_dir_all(directory).map_err(failed)?;
     }
-    launch::write(&home.join(".config/eclusa/eclusa.toml"), RULES).map_err(failed)?;
-    let command = format!("touch {}", trial.makes);
-    let model = ScriptedModel::start(launch::shell_call(agent, &command)).await.map_err(failed)?;
+    trial_home::write(&home.join(".config/eclusa/eclusa.toml"), RULES).map_err(failed)?;
+    let (tool, args) = (spec.shell_call)(&format!("touch {}", trial.makes));
+    let call = ScriptedCall { tool, args };
+    let model = ScriptedModel::start(call).await.map_err(failed)?;
     let trial_home = TrialHome { home: &home, url: &model.url(), settings };
-    trial_home.write(agent)?;
-    let variables = trial_home.variables(agent).into_iter();
+    trial_home.write(spec)?;
+    let variables = trial_home.variables(spec).into_iter();
     let program = Program {
         command: std::iter::once(program.to_string_lossy().into_owned())
-            .chain(launch::arguments(agent).iter().map(|it| (*it).to_owned()))
+            .chain(spec.arguments.iter().map(|it| (*it).to_owned()))
             .collect(),
         directory: work.clone(),
         env: vec!["SHELL".to_owned()],
@@ -159,19 +162,17 @@ async fn run(
 }
 
 /// The person's files that gate the agent, by their place in a home; none unless all hooks are there.
-fn gate_files(global: &Global, agent: Agent) -> Result<Vec<(PathBuf, String)>, Failure> {
-    let files = files(global, agent, Scope::User)?;
+fn gate_files(global: &Global, agent: &AgentSpec) -> Result<Vec<(PathBuf, String)>, Failure> {
+    let files = files(global, agent, InstallScope::User)?;
     let gates = files.iter().flat_map(|file| {
-        file.entries.iter().filter(|it| it.is_gate()).map(|it| it.state(file.text()))
+        file.entries.iter().filter(|it| it.is_gate).map(|it| it.state(file.text()))
     });
     let gates: Vec<_> = gates.collect();
     if gates.is_empty() || gates.iter().any(|it| !matches!(it, Ok(EntryState::Present))) {
         return Ok(Vec::new());
     }
-    // Codex has what it does with hooks in another file.
-    let counts = |it: &&SettingsFile| {
-        agent == Agent::Codex || it.entries.iter().any(|entry| entry.is_gate())
-    };
+    let all = agent.launch.as_ref().is_some_and(|it| it.trial.all_settings);
+    let counts = |it: &&SettingsFile| all || it.entries.iter().any(|entry| entry.is_gate);
     let in_home = |file: &SettingsFile| {
         let name = match file.entries.first()?.file {
             EntryFile::Home(name) => PathBuf::from(name),
@@ -217,7 +218,7 @@ async fn version(program: &Path) -> String {
     if line.is_empty() { "an unknown version".to_owned() } else { line }
 }
 
-fn place(global: &Global, agent: Agent) -> Result<PathBuf, Failure> {
-    let name = format!("{}.json", agent.name());
+fn place(global: &Global, agent: &AgentSpec) -> Result<PathBuf, Failure> {
+    let name = format!("{}.json", agent.name);
     Ok(paths::state_directory(global)?.join(paths::AGENTS).join("proofs").join(name))
 }

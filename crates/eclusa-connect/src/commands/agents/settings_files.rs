@@ -5,11 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::Scope;
+use super::InstallScope;
 use crate::commands::{
     failure::Failure, global::Global, paths::Paths, read_text::read_text_of, tickets::remove,
 };
-use crate::{Agent, EntryFile, ListedServer, SettingsEntry, entries};
+use crate::{AGENTS, AgentSpec, EntryFile, ListedServer, SettingsEntry};
 
 /// The largest file of settings: some agents keep their history in there.
 const MAX_SETTINGS: u64 = 64 << 20;
@@ -25,11 +25,11 @@ pub(super) struct SettingsFile {
 /// The files of an agent, each with everything that belongs into it.
 pub(super) fn files(
     global: &Global,
-    agent: Agent,
-    scope: Scope,
+    agent: &AgentSpec,
+    scope: InstallScope,
 ) -> Result<Vec<SettingsFile>, Failure> {
     let mut files: Vec<SettingsFile> = Vec::new();
-    for entry in entries(agent, &scope.facts()?) {
+    for entry in agent.entries(&scope.facts()?) {
         let Some(path) = place(global, scope, entry.file)? else { continue };
         match files.iter_mut().find(|it| it.path == path) {
             Some(file) => file.entries.push(entry),
@@ -57,23 +57,41 @@ pub(super) fn files(
 /// Where a file is. An agent that has no place of this scope has no file.
 pub(super) fn place(
     global: &Global,
-    scope: Scope,
+    scope: InstallScope,
     file: EntryFile,
 ) -> Result<Option<PathBuf>, Failure> {
+    Ok(match (scope, file) {
+        (InstallScope::User, EntryFile::Home(_) | EntryFile::Settings(..)) => person_file(file)?,
+        (InstallScope::Project, EntryFile::Project(name)) => {
+            Some(Paths::find(global)?.workspace.join(name))
+        }
+        (InstallScope::Managed, EntryFile::Machine(path)) => Some(PathBuf::from(path)),
+        _ => None,
+    })
+}
+
+/// Where a file of a person's own is; `None` for a file of others.
+fn person_file(file: EntryFile) -> Result<Option<PathBuf>, Failure> {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
     let home = || absolute("HOME").ok_or_else(|| Failure::usage("HOME is not set"));
-    Ok(match (scope, file) {
-        (Scope::User, EntryFile::Home(name)) => Some(home()?.join(name)),
-        (Scope::User, EntryFile::Settings(variable, otherwise, name)) => match absolute(variable) {
+    Ok(match file {
+        EntryFile::Home(name) => Some(home()?.join(name)),
+        EntryFile::Settings(variable, otherwise, name) => match absolute(variable) {
             Some(directory) => Some(directory.join(name)),
             None => Some(home()?.join(otherwise).join(name)),
         },
-        (Scope::Project, EntryFile::Project(name)) => {
-            Some(Paths::find(global)?.workspace.join(name))
-        }
-        (Scope::Managed, EntryFile::Machine(path)) => Some(PathBuf::from(path)),
-        _ => None,
+        EntryFile::Project(_) | EntryFile::Machine(_) => None,
     })
+}
+
+/// Where this agent, or any, may keep its servers: a person's files and those of a workspace.
+pub fn server_files(agent: Option<&AgentSpec>, workspace: &Path) -> Vec<PathBuf> {
+    let agents = AGENTS.iter().filter(|it| agent.is_none_or(|wanted| wanted == **it));
+    let place = |file: &EntryFile| match *file {
+        EntryFile::Project(name) => Some(workspace.join(name)),
+        file => person_file(file).ok().flatten(),
+    };
+    agents.flat_map(|it| it.servers.files).filter_map(place).collect()
 }
 
 impl SettingsFile {

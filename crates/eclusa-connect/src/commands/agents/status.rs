@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::{
-    Scope, named,
-    prove::{self, Proof},
+    InstallScope, find_agent,
+    prove::{self, TrialProof},
     settings_files::{SettingsFile, files, place},
 };
 use crate::commands::{
@@ -18,11 +18,11 @@ use crate::commands::{
     read_text::read_text,
     screen::{Screen, sanitize},
 };
-use crate::{Agent, EntryState, ListedServer, ServerPosition, SettingsEntry};
+use crate::{AGENTS, AgentSpec, EntryState, ListedServer, ServerPosition, SettingsEntry};
 
 /// How strongly an agent is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Level {
+enum HookLevel {
     None,
     /// It tells of its calls afterwards.
     Watched,
@@ -32,21 +32,21 @@ enum Level {
     Managed,
 }
 
-impl Level {
+impl HookLevel {
     fn name(self) -> &'static str {
         match self {
-            Level::None => "none",
-            Level::Watched => "watched",
-            Level::Hooked => "hooked",
-            Level::Managed => "managed",
+            HookLevel::None => "none",
+            HookLevel::Watched => "watched",
+            HookLevel::Hooked => "hooked",
+            HookLevel::Managed => "managed",
         }
     }
 }
 
 /// What is known of an agent.
 struct AgentStatus {
-    agent: Agent,
-    level: Level,
+    agent: &'static AgentSpec,
+    level: HookLevel,
     /// The files whose hooks hold it.
     by: Vec<PathBuf>,
     /// Whether our tools are connected.
@@ -58,7 +58,7 @@ struct AgentStatus {
     /// Whether it has settings here at all.
     seen: bool,
     /// What was tried here, and is as it was then.
-    proof: Option<Proof>,
+    proof: Option<TrialProof>,
     /// Why a trial has proven nothing.
     unproven: Option<String>,
 }
@@ -70,8 +70,8 @@ pub(super) async fn run(
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
     let agents = match agent {
-        Some(agent) => vec![named(agent)?],
-        None => Agent::ALL.to_vec(),
+        Some(agent) => vec![find_agent(agent)?],
+        None => AGENTS.to_vec(),
     };
     let mut all = agents.into_iter().map(|it| look(global, it)).collect::<Result<Vec<_>, _>>()?;
     for status in all.iter_mut().filter(|it| prove && (agent.is_some() || it.holds())) {
@@ -100,23 +100,23 @@ pub(super) async fn run(
 }
 
 /// True when the settings as they are now have the agent ask before its calls.
-pub(super) fn holds(global: &Global, agent: Agent) -> Result<bool, Failure> {
+pub(super) fn holds(global: &Global, agent: &'static AgentSpec) -> Result<bool, Failure> {
     Ok(look(global, agent)?.holds())
 }
 
-fn look(global: &Global, agent: Agent) -> Result<AgentStatus, Failure> {
+fn look(global: &Global, agent: &'static AgentSpec) -> Result<AgentStatus, Failure> {
     let mut status = AgentStatus {
         agent,
-        level: Level::None,
+        level: HookLevel::None,
         by: Vec::new(),
         server: false,
         others: Vec::new(),
         problems: Vec::new(),
         seen: false,
-        proof: prove::kept(global, agent),
+        proof: prove::current_proof(global, agent),
         unproven: None,
     };
-    for scope in Scope::ALL {
+    for scope in InstallScope::ALL {
         let files = match files(global, agent, scope) {
             Ok(files) => files,
             Err(failure) if failure.exit == Exit::Failed => {
@@ -125,7 +125,7 @@ fn look(global: &Global, agent: Agent) -> Result<AgentStatus, Failure> {
                 continue;
             }
             // Outside a project there are no files of one.
-            Err(_) if scope == Scope::Project => continue,
+            Err(_) if scope == InstallScope::Project => continue,
             Err(failure) => return Err(failure),
         };
         let (mut gates, mut told) = (Vec::new(), false);
@@ -136,8 +136,8 @@ fn look(global: &Global, agent: Agent) -> Result<AgentStatus, Failure> {
                 let state = status.state_of(file, entry);
                 status.server |= entry.is_server() && state == Some(EntryState::Present);
                 status.seen |= state.is_some_and(|it| it != EntryState::Absent)
-                    && (entry.is_gate() || entry.is_server());
-                if entry.is_gate() {
+                    && (entry.is_gate || entry.is_server());
+                if entry.is_gate {
                     gates.push((file, state));
                 } else {
                     told |= entry.is_hook() && state == Some(EntryState::Present);
@@ -148,7 +148,7 @@ fn look(global: &Global, agent: Agent) -> Result<AgentStatus, Failure> {
         let held = gates.iter().filter(present).count();
         if held == 0 {
             if told {
-                status.level = status.level.max(Level::Watched);
+                status.level = status.level.max(HookLevel::Watched);
             }
             continue;
         }
@@ -156,8 +156,9 @@ fn look(global: &Global, agent: Agent) -> Result<AgentStatus, Failure> {
             status.problems.push(format!("some hooks are missing ({})", scope.name()));
             continue;
         }
-        let level = if scope == Scope::Managed { Level::Managed } else { Level::Hooked };
-        let off = switched_off(global, agent, level == Level::Managed);
+        let level =
+            if scope == InstallScope::Managed { HookLevel::Managed } else { HookLevel::Hooked };
+        let off = switched_off(global, agent, level == HookLevel::Managed);
         if !off.is_empty() {
             status.problems.extend(off);
             continue;
@@ -170,13 +171,13 @@ fn look(global: &Global, agent: Agent) -> Result<AgentStatus, Failure> {
 }
 
 /// What switches hooks off that are installed.
-fn switched_off(global: &Global, agent: Agent, managed: bool) -> Vec<String> {
+fn switched_off(global: &Global, agent: &AgentSpec, managed: bool) -> Vec<String> {
     let mut all = Vec::new();
-    for file in agent.switch_files() {
-        for scope in [Scope::User, Scope::Project] {
+    for file in agent.switches.files {
+        for scope in [InstallScope::User, InstallScope::Project] {
             let Ok(Some(path)) = place(global, scope, *file) else { continue };
             let Ok(text) = read_text(&path) else { continue };
-            if let Some(what) = agent.switched_off_by(&text, managed) {
+            if let Some(what) = (agent.switches.switched_off_by)(&text, managed) {
                 let path = path.display();
                 all.push(format!("`{path}` switches its hooks off (`{what}`): nothing is held"));
             }
@@ -190,11 +191,11 @@ fn switched_off(global: &Global, agent: Agent, managed: bool) -> Vec<String> {
 
 /// What in a project has our hooks go by other rules than the person's. Agents look for some of these
 /// files in directories above as well.
-pub(super) fn redirected(agent: Agent, root: &Path) -> Option<String> {
+pub(super) fn redirected(agent: &AgentSpec, root: &Path) -> Option<String> {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let above = root.ancestors().take_while(|it| Some(*it) != home.as_deref());
-    above.take(if agent.looks_above() { usize::MAX } else { 1 }).find_map(|directory| {
-        agent.variable_files().iter().find_map(|name| {
+    above.take(if agent.switches.looks_above { usize::MAX } else { 1 }).find_map(|directory| {
+        agent.switches.variable_files.iter().find_map(|name| {
             let path = directory.join(name);
             let variable = agent.redirected_by(&read_text(&path).ok()?)?;
             let path = path.display();
@@ -208,14 +209,14 @@ pub(super) fn redirected(agent: Agent, root: &Path) -> Option<String> {
 impl AgentStatus {
     /// True when its calls are stopped where rules say so.
     fn holds(&self) -> bool {
-        self.level >= Level::Hooked
+        self.level >= HookLevel::Hooked
     }
 
     fn state_of(&mut self, file: &SettingsFile, entry: &SettingsEntry) -> Option<EntryState> {
         let path = file.path.display();
         match entry.state(file.text()) {
-            Ok(EntryState::Different) if entry.is_gate() => {
-                let name = self.agent.name();
+            Ok(EntryState::Different) if entry.is_gate => {
+                let name = self.agent.name;
                 let text = format!(
                     "`{path}` has a hook of another eclusa; `eclusa install {name}` renews it"
                 );
@@ -237,15 +238,15 @@ impl AgentStatus {
 
     fn to_confirm(&self) -> Option<&'static str> {
         let held = self.holds();
-        self.agent.to_confirm(self.level == Level::Managed).filter(|_| held)
+        self.agent.to_confirm(self.level == HookLevel::Managed).filter(|_| held)
     }
 
-    fn open(&self) -> &'static [&'static str] {
+    fn open(&self) -> Vec<&'static str> {
         match self.level {
-            Level::None | Level::Watched if self.agent.has_hooks() => {
-                &["its own tools run without eclusa"]
+            HookLevel::None | HookLevel::Watched if self.agent.has_hooks() => {
+                vec!["its own tools run without eclusa"]
             }
-            level => self.agent.still_open(level == Level::Managed),
+            level => self.agent.still_open(level == HookLevel::Managed),
         }
     }
 
@@ -258,7 +259,7 @@ impl AgentStatus {
 
     fn json(&self) -> serde_json::Value {
         json!({
-            "agent": self.agent.name(),
+            "agent": self.agent.name,
             "level": self.level.name(),
             "by": self.by,
             "server": self.server,
@@ -281,7 +282,7 @@ impl AgentStatus {
             (Some(proof), None) => format!("  (proven here with {})", proof.version),
             (None, None) => "  (not proven here)".to_owned(),
         };
-        let line = format!("{:<12} {}{proof}", self.agent.name(), self.level.name());
+        let line = format!("{:<12} {}{proof}", self.agent.name, self.level.name());
         screen.line(&sanitize(&line))?;
         for file in &self.by {
             screen.line(&sanitize(&format!("  by {}", file.display())))?;
@@ -301,7 +302,7 @@ impl AgentStatus {
         }
         let problems = self.problems.iter().map(|it| format!("  problem: {it}"));
         let confirm = self.to_confirm().into_iter().map(|it| format!("  you still need to: {it}"));
-        let open = self.open().iter().map(|it| format!("  not covered: {it}"));
+        let open = self.open().into_iter().map(|it| format!("  not covered: {it}"));
         for line in problems.chain(confirm).chain(open) {
             screen.line(&sanitize(&line))?;
         }

@@ -2,16 +2,14 @@
 //! redacted, its edits can be undone from here on, and whether it was the call that was allowed is
 //! looked at.
 
-use std::sync::Arc;
-
-use eclusa::{Origin, Registry, ToolCall};
+use eclusa::{Origin, ToolCall};
 use serde_json::json;
 
-use super::{Asking, delegated, open_calls::digest, pre_images, session::Session};
-use crate::commands::tickets::ExecTicket;
+use super::{PersonAsked, allowed_calls::digest, pre_images, session::HookSession};
+use crate::commands::{agent_session::delegated, tickets::ExecTicket};
 use crate::{HookEvent, MappedCall, ResultNote};
 
-pub(super) async fn record(session: &Session, event: &HookEvent) -> Result<ResultNote, String> {
+pub(super) async fn record(session: &HookSession, event: &HookEvent) -> Result<ResultNote, String> {
     if matches!(event.mapped_call(), MappedCall::OwnServer) {
         return Ok(ResultNote::default());
     }
@@ -47,7 +45,7 @@ pub(super) async fn record(session: &Session, event: &HookEvent) -> Result<Resul
 }
 
 /// The session is over: what was allowed and never came back goes on record.
-pub(super) async fn end(session: &Session) -> Result<(), String> {
+pub(super) async fn end(session: &HookSession) -> Result<(), String> {
     for call in session.calls.take_all() {
         let args = json!({
             "tool": call.tool, "outcome": "unreturned", "failed": false, "of": call.number,
@@ -56,21 +54,20 @@ pub(super) async fn end(session: &Session) -> Result<(), String> {
             pass(session, None, args, String::new()).await?;
         }
     }
-    ExecTicket::sweep(&session.ctx.paths.agents());
+    ExecTicket::sweep(&session.agent.ctx.paths.agents());
     Ok(())
 }
 
 /// Takes a result through the gate. What comes back is what the model may see of it; an error
 /// hides it.
 async fn pass(
-    session: &Session,
+    session: &HookSession,
     id: Option<String>,
     args: serde_json::Value,
     text: String,
 ) -> Result<Option<String>, String> {
-    let registry = Arc::new(Registry::default());
-    registry.register(delegated::result(text)).map_err(|err| err.to_string())?;
-    let gate = session.gate(registry, Vec::new(), None, &Asking::default())?;
+    let participants = session.participants(&PersonAsked::default());
+    let gate = session.agent.gate(Some(delegated::result(text)), participants)?;
     let id = id.unwrap_or_else(|| "agent-result".to_owned());
     let reply = gate.pass(ToolCall::new(id, "agent_result", args).from(Origin::Hook)).await;
     match reply.is_error() {

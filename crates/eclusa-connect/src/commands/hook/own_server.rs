@@ -7,27 +7,19 @@ use serde_json::{Map, Value, json};
 use toml_edit::{DocumentMut, Item};
 
 use crate::commands::read_text::read_text;
+use crate::{AGENTS, EntryFile, mapped::SERVER, server_lists};
 
 /// Where agents read servers from in a repository.
-const FILES: [&str; 10] = [
-    ".mcp.json",
-    ".cursor/mcp.json",
-    ".vscode/mcp.json",
-    ".github/mcp.json",
-    ".gemini/settings.json",
-    ".zed/settings.json",
-    ".opencode/opencode.json",
-    "opencode.json",
-    "opencode.jsonc",
-    ".codex/config.toml",
-];
-
-/// What they call the list.
-const LISTS: [&str; 5] = ["mcpServers", "servers", "mcp", "mcp_servers", "context_servers"];
+fn files() -> impl Iterator<Item = &'static str> {
+    AGENTS.iter().flat_map(|it| it.servers.files).filter_map(|it| match it {
+        EntryFile::Project(name) => Some(*name),
+        EntryFile::Home(_) | EntryFile::Settings(..) | EntryFile::Machine(_) => None,
+    })
+}
 
 /// Why the server `eclusa` is not taken for this program, if it is not.
 pub(super) fn doubt(workspace: &Path) -> Option<String> {
-    FILES.iter().find_map(|file| {
+    files().find_map(|file| {
         let text = match read_text(&workspace.join(file)) {
             Ok(text) => text,
             Err(err) if matches!(err.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
@@ -36,7 +28,7 @@ pub(super) fn doubt(workspace: &Path) -> Option<String> {
             Err(err) => return Some(format!("`{file}` cannot be read ({err}): {AMEND}")),
         };
         match settings(file, &text) {
-            Some(settings) if LISTS.iter().all(|list| is_ours(settings.get(list))) => None,
+            Some(settings) if server_lists().iter().all(|list| is_ours(settings.get(list))) => None,
             Some(_) => {
                 Some(format!("`{file}` gives the name `eclusa` to another server: {RENAME}"))
             }
@@ -59,21 +51,24 @@ fn settings(file: &str, text: &str) -> Option<Value> {
 /// What settings in TOML say of our name.
 fn toml_settings(text: &str) -> Option<Value> {
     let document: DocumentMut = text.parse().ok()?;
-    let Some(server) = document.get("mcp_servers").and_then(|it| it.get("eclusa")) else {
-        return Some(json!({}));
-    };
     let value = |item: &Item| match (item.as_str(), item.as_array()) {
         (Some(text), _) => json!(text),
         (None, Some(words)) => words.iter().map(|it| it.as_str()).collect(),
         (None, None) => json!(true),
     };
-    let entry = server.as_table_like()?.iter().map(|(name, item)| (name.to_owned(), value(item)));
-    Some(json!({"mcp_servers": {"eclusa": entry.collect::<Map<_, _>>()}}))
+    let mut settings = Map::new();
+    for list in server_lists() {
+        let Some(server) = document.get(list).and_then(|it| it.get(SERVER)) else { continue };
+        let fields = server.as_table_like()?.iter();
+        let entry: Map<_, _> = fields.map(|(name, it)| (name.to_owned(), value(it))).collect();
+        settings.insert(list.to_owned(), json!({ SERVER: entry }));
+    }
+    Some(settings.into())
 }
 
 /// True when a list of servers has none of our name, or one that is written as `install` writes it.
 fn is_ours(list: Option<&Value>) -> bool {
-    let Some(entry) = list.and_then(|it| it.get("eclusa")) else { return true };
+    let Some(entry) = list.and_then(|it| it.get(SERVER)) else { return true };
     let plain = ["env", "environment", "env_vars", "envFile", "url", "httpUrl", "cwd"]
         .iter()
         .all(|name| entry.get(name).is_none());

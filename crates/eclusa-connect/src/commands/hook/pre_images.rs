@@ -1,13 +1,13 @@
 //! What was there before an agent's edit, kept until the edit is made: then it can be undone.
 
-use std::{io, path::PathBuf, sync::Arc};
+use std::{io, path::PathBuf};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use eclusa::{Change, Changes, Delegate, DelegateError, FileNode, Files, Node, store::Store};
+use eclusa::{Change, Changes, Delegate, DelegateError, FileNode, Files, Node};
 use serde::{Deserialize, Serialize};
 
-use super::{open_calls::OpenCalls, session::Session};
-use crate::commands::context::AppContext;
+use super::{allowed_calls::AllowedCalls, session::HookSession};
+use crate::commands::agent_session::{AgentSession, one_line};
 
 /// What a call of ours is about to have changed. One call of an agent may be several of ours.
 #[derive(Debug, Serialize, Deserialize)]
@@ -37,15 +37,15 @@ enum SavedContent {
 
 /// Edits that the agent makes by itself, once what undoing them needs is kept.
 pub(super) struct DelegatedEdits {
-    calls: OpenCalls,
+    calls: AllowedCalls,
     files: Files,
     max_size: u64,
 }
 
 impl DelegatedEdits {
-    pub(super) fn new(session: &Session) -> DelegatedEdits {
-        let (calls, files) = (session.calls.clone(), session.files.clone());
-        DelegatedEdits { calls, files, max_size: session.ctx.config.max_file_size }
+    pub(super) fn new(session: &HookSession) -> DelegatedEdits {
+        let (calls, files) = (session.calls.clone(), session.agent.files.clone());
+        DelegatedEdits { calls, files, max_size: session.agent.ctx.config.max_file_size }
     }
 
     fn keep(&self, call: u64, changes: &Changes) -> io::Result<()> {
@@ -108,28 +108,27 @@ impl Delegate for DelegatedEdits {
 }
 
 /// The same for the call of a hook's event.
-pub(super) fn adopt(session: &Session) -> Result<Vec<u64>, String> {
+pub(super) fn adopt(session: &HookSession) -> Result<Vec<u64>, String> {
     let kept = session.calls.pre_images();
     session.calls.forget_pre_images();
     let kept = kept.map_err(|err| {
         format!("what was there before cannot be read, so that nothing of it can be undone: {err}")
     })?;
-    adopt_all(&session.ctx, &session.store, &session.files, kept)
+    adopt_all(&session.agent, kept)
 }
 
 /// Makes what somebody else has changed into changes of the calls that allowed it, which can be
 /// undone. Gives the calls; an error says why something cannot be undone.
 pub(in crate::commands) fn adopt_all(
-    ctx: &AppContext,
-    store: &Arc<dyn Store>,
-    files: &Files,
+    session: &AgentSession,
     kept: Vec<PreImages>,
 ) -> Result<Vec<u64>, String> {
     if kept.is_empty() {
         return Ok(Vec::new());
     }
+    let AgentSession { ctx, store, files, .. } = session;
     let workspace = ctx.workspace_to_change(store.clone());
-    let workspace = workspace.map_err(|failure| failure.lines().join("; "))?;
+    let workspace = workspace.map_err(one_line)?;
     let mut adopted = Vec::new();
     for PreImages { call, nodes } in kept {
         let changes = nodes.into_iter().map(|it| change(files, it));

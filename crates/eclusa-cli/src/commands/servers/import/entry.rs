@@ -7,7 +7,7 @@ use eclusa_connect::server_name;
 use serde_json::{Map, Value};
 
 /// A server that could be read, and what of it is not brought over.
-pub(super) struct ImportedServer {
+pub(super) struct ServerEntry {
     pub(super) settings: ServerSettings,
     pub(super) notes: Vec<String>,
 }
@@ -38,7 +38,7 @@ const KNOWN: [&str; 21] = [
 ];
 
 /// Reads one. The error says why it cannot be brought over.
-pub(super) fn read(name: &str, written: &Value) -> Result<ImportedServer, String> {
+pub(super) fn read(name: &str, written: &Value) -> Result<ServerEntry, String> {
     let fields = written.as_object().ok_or("it is no table")?;
     let flag = |key: &str| fields.get(key).and_then(Value::as_bool);
     if flag("disabled") == Some(true) || flag("enabled") == Some(false) {
@@ -66,7 +66,7 @@ pub(super) fn read(name: &str, written: &Value) -> Result<ImportedServer, String
             _ => format!("`{key}`"),
         });
     }
-    Ok(ImportedServer { settings, notes })
+    Ok(ServerEntry { settings, notes })
 }
 
 fn reach(

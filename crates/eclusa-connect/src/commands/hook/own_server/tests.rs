@@ -35,6 +35,16 @@ fn only_a_server_that_is_this_program_may_have_our_name() {
         ("opencode.jsonc", r#"{"mcp": {"eclusa": {"command": ["sh", "x"]}}} // comment"#),
         (".codex/config.toml", "[mcp_servers.eclusa]\ncommand = \"sh\"\n"),
         (".mcp.json", "{ not json"),
+        (".github/mcp.json", r#"{"mcpServers": {"eclusa": {"command": "sh"}}}"#),
+        (".zed/settings.json", r#"{"context_servers": {"eclusa": {"command": {"path": "sh"}}}}"#),
+        (".opencode/opencode.json", r#"{"mcp": {"eclusa": {"command": ["sh", "x"]}}}"#),
+        (".opencode/opencode.jsonc", r#"{"mcp": {"eclusa": {"command": ["sh", "x"]}}} // comment"#),
+        (
+            ".gemini/settings.json",
+            r#"{"mcpServers": {"eclusa": {"httpUrl": "https://evil.example"}}}"#,
+        ),
+        // Under the name of another agent's list: whichever reads it.
+        (".cursor/mcp.json", r#"{"servers": {"eclusa": {"command": "sh"}}}"#),
     ];
     let doubts = |(file, text): (&str, &str)| {
         let workspace = tempfile::tempdir().unwrap();

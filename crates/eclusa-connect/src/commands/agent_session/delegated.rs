@@ -14,16 +14,16 @@ use eclusa_tools::{
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use crate::AgentOwn;
+use crate::InternalTool;
 
 /// One of our tools, whose work another agent does.
 struct DelegatedTool {
     inner: Arc<dyn Tool>,
-    work: Work,
+    work: DelegatedWork,
 }
 
 /// What is done here when the call was permitted.
-enum Work {
+enum DelegatedWork {
     /// The changes are computed, for rules to judge.
     Changes,
     /// A file or a directory is looked at: where it leads, and whether it is secret.
@@ -63,9 +63,9 @@ impl Tool for DelegatedTool {
     fn run<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<Output, ToolError>> {
         Box::pin(async move {
             match &self.work {
-                Work::Changes => self.inner.run(job).await,
-                Work::Look(files) => look(files, job),
-                Work::Nothing => Ok(Output::default()),
+                DelegatedWork::Changes => self.inner.run(job).await,
+                DelegatedWork::Look(files) => look(files, job),
+                DelegatedWork::Nothing => Ok(Output::default()),
             }
         })
     }
@@ -101,7 +101,11 @@ fn refused(err: FileError) -> Result<Output, ToolError> {
 }
 
 /// One of our tools by its name.
-pub(in crate::commands) fn ours(tool: &str, files: &Files, max_size: u64) -> Option<Registration> {
+pub(in crate::commands) fn eclusa_tool(
+    tool: &str,
+    files: &Files,
+    max_size: u64,
+) -> Option<Registration> {
     let context = || FileToolContext::new(files.clone()).max_size(max_size);
     let inner: Arc<dyn Tool> = match tool {
         "write" => Arc::new(Write::new(context())),
@@ -117,9 +121,9 @@ pub(in crate::commands) fn ours(tool: &str, files: &Files, max_size: u64) -> Opt
         _ => return None,
     };
     let work = match tool {
-        "write" | "edit" | "multi_edit" | "apply_patch" | "delete" => Work::Changes,
-        "web_fetch" => Work::Nothing,
-        _ => Work::Look(files.clone()),
+        "write" | "edit" | "multi_edit" | "apply_patch" | "delete" => DelegatedWork::Changes,
+        "web_fetch" => DelegatedWork::Nothing,
+        _ => DelegatedWork::Look(files.clone()),
     };
     Some(Registration::new(DelegatedTool { inner, work }).lazy())
 }
@@ -203,28 +207,28 @@ pub(in crate::commands) fn is_allowed_by_a_rule(gate: &Gate, call: ToolCall) -> 
 }
 
 /// What an agent does inside itself.
-pub(super) fn own(own: AgentOwn) -> Registration {
-    let class = match own {
-        AgentOwn::Notes | AgentOwn::Task => PermissionClass::ReadOnly,
-        AgentOwn::Later => PermissionClass::Generic,
+pub(in crate::commands) fn internal_tool(tool: InternalTool) -> Registration {
+    let class = match tool {
+        InternalTool::Bookkeeping | InternalTool::Subagent => PermissionClass::ReadOnly,
+        InternalTool::Scheduled => PermissionClass::Generic,
     };
     let facts = Facts { read_only: class == PermissionClass::ReadOnly, ..facts(class) };
-    open(own.tool().to_owned(), facts, |_| Vec::new())
+    untyped_tool(tool.name().to_owned(), facts, |_| Vec::new())
 }
 
 /// A tool of a server that the agent connected by itself.
-pub(super) fn of_server(server: &str, tool: &str) -> (String, Registration) {
+pub(in crate::commands) fn server_tool(server: &str, tool: &str) -> (String, Registration) {
     let name = format!("mcp_{}_{}", plain(server), plain(tool));
     let facts = Facts { sensitive: true, ..facts(PermissionClass::Generic) };
-    (name.clone(), open(name, facts, |_| Vec::new()).foreign(plain(server)))
+    (name.clone(), untyped_tool(name, facts, |_| Vec::new()).foreign(plain(server)))
 }
 
 /// A tool that nobody knows: every path, address and command in its arguments is judged, and a
 /// person is asked in any case.
-pub(in crate::commands) fn unknown(tool: &str) -> (String, Registration) {
+pub(in crate::commands) fn unknown_tool(tool: &str) -> (String, Registration) {
     let name = format!("agent.{}", plain(tool));
     let facts = Facts { sensitive: true, ..facts(PermissionClass::Generic) };
-    (name.clone(), open(name, facts, worst))
+    (name.clone(), untyped_tool(name, facts, assume_everything))
 }
 
 /// What came of a call, as a record with the output in it.
@@ -241,14 +245,14 @@ pub(in crate::commands) fn result(text: String) -> Registration {
     Registration::new(tool).extra(ExtraArgs::Keep).lazy()
 }
 
-fn open(name: String, facts: Facts, touches: fn(&Value) -> Vec<Touch>) -> Registration {
+fn untyped_tool(name: String, facts: Facts, touches: fn(&Value) -> Vec<Touch>) -> Registration {
     let schema = json!({"type": "object"});
     let tool = AgentTool { name, facts, schema, touches, text: String::new() };
     Registration::new(tool).extra(ExtraArgs::Keep).lazy()
 }
 
 /// Everything that arguments of an unknown tool may mean.
-fn worst(args: &Value) -> Vec<Touch> {
+fn assume_everything(args: &Value) -> Vec<Touch> {
     let mut touches = vec![Touch::Unknown];
     collect(args, "", &mut touches);
     touches

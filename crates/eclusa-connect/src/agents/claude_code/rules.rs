@@ -1,9 +1,9 @@
 //! Claude Code: `permissions` of settings.json.
 
-use eclusa_config::jsonc;
+use eclusa_config::{RuleToml, jsonc};
 use serde_json::Value;
 
-use super::super::agent_rules::{ImportedRules, Shell};
+use crate::imported_rules::{ImportedRules, ShellPattern};
 
 pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
     let settings = jsonc::read(text).map_err(|err| err.to_string())?;
@@ -17,7 +17,7 @@ pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
                 let rules = value.as_array().ok_or_else(|| format!("`{key}` must be a list"))?;
                 for rule in rules {
                     match rule.as_str() {
-                        Some(text) => one(&mut brought, key, text.trim()),
+                        Some(text) => import_rule(&mut brought, key, text.trim()),
                         None => brought.left(format!("{key}: {rule}"), key, "it is not a text"),
                     }
                 }
@@ -42,7 +42,7 @@ pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
     Ok(brought)
 }
 
-fn one(brought: &mut ImportedRules, decision: &str, text: &str) {
+fn import_rule(brought: &mut ImportedRules, decision: &str, text: &str) {
     let from = format!("{decision} {text}");
     let (tool, content) = match text
         .split_once('(')
@@ -53,7 +53,7 @@ fn one(brought: &mut ImportedRules, decision: &str, text: &str) {
     };
     match tool {
         "Bash" => {
-            let shell = content.map_or(Shell::All, commands);
+            let shell = content.map_or(ShellPattern::All, commands);
             brought.shell(&from, decision, shell);
         }
         "Read" => brought.files(&from, decision, "read", content.map(path).as_deref()),
@@ -66,7 +66,7 @@ fn one(brought: &mut ImportedRules, decision: &str, text: &str) {
             Some(Err(_)) => brought.left(from, decision, "only `domain:` can be imported"),
         },
         "*" if decision != "allow" => {
-            brought.rule(&from, super::super::rule_toml::RuleToml::new(decision));
+            brought.rule(&from, RuleToml::new(decision));
         }
         tool => match tool.strip_prefix("mcp__") {
             Some(named) => match named.split_once("__") {
@@ -80,14 +80,14 @@ fn one(brought: &mut ImportedRules, decision: &str, text: &str) {
 }
 
 /// `npm run test:*` and `npm run test *` are beginnings; other stars are patterns.
-fn commands(text: &str) -> Shell<'_> {
+fn commands(text: &str) -> ShellPattern<'_> {
     let begins = text.strip_suffix(":*").or_else(|| text.strip_suffix(" *"));
     match begins {
         Some(begins) if !begins.contains('*') => {
-            Shell::Begins(begins.split_whitespace().map(str::to_owned).collect())
+            ShellPattern::Begins(begins.split_whitespace().map(str::to_owned).collect())
         }
-        _ if text.contains('*') => Shell::Glob(text),
-        _ => Shell::Exact(text),
+        _ if text.contains('*') => ShellPattern::Glob(text),
+        _ => ShellPattern::Exact(text),
     }
 }
 

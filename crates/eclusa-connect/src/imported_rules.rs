@@ -1,36 +1,35 @@
 //! What other agents' permission settings come to in this language. Where something cannot be said
 //! exactly, a rule that tightens becomes wider and a rule that allows becomes narrower or is left.
 
-use eclusa_config::{Config, Layer};
-
-use super::rule_toml::RuleToml;
+use eclusa_config::{Config, Layer, RuleToml};
 
 /// Our tools that read files, and those that write them.
-pub(super) const READERS: [&str; 4] = ["read", "list", "glob", "grep"];
+const READERS: [&str; 4] = ["read", "list", "glob", "grep"];
 /// Our tools that write files of the workspace.
-pub(super) const WRITERS: [&str; 4] = ["write", "edit", "multi_edit", "make_dir"];
+const WRITERS: [&str; 4] = ["write", "edit", "multi_edit", "make_dir"];
 
 /// What was carried over, and what was not.
-#[derive(Default)]
-pub(super) struct ImportedRules {
+#[derive(Debug, Default)]
+pub struct ImportedRules {
     /// Rules, each with what it came from.
-    pub(super) rules: Vec<(String, RuleToml)>,
+    pub rules: Vec<(String, RuleToml)>,
     /// What could not be carried over.
-    pub(super) left: Vec<Skipped>,
+    pub left: Vec<SkippedRule>,
 }
 
 /// Something that could not be carried over.
-pub(super) struct Skipped {
+#[derive(Debug)]
+pub struct SkippedRule {
     /// What it was.
-    pub(super) what: String,
+    pub what: String,
     /// Why it stays behind.
-    pub(super) why: String,
+    pub why: String,
     /// True when it forbade something: what is here is then looser than what was there.
-    pub(super) looser: bool,
+    pub looser: bool,
 }
 
 /// Commands, as other agents write them.
-pub(super) enum Shell<'a> {
+pub(crate) enum ShellPattern<'a> {
     /// Every command.
     All,
     /// Those that begin with these words.
@@ -46,12 +45,12 @@ pub(super) enum Shell<'a> {
 }
 
 impl ImportedRules {
-    pub(super) fn rule(&mut self, from: &str, rule: RuleToml) {
+    pub(crate) fn rule(&mut self, from: &str, rule: RuleToml) {
         self.rules.push((from.to_owned(), rule.text("reason", &format!("imported: {from}"))));
     }
 
     /// Leaves behind what cannot be read as a rule here, with what is wrong with it.
-    pub(super) fn keep_readable(&mut self) {
+    pub fn keep_readable(&mut self) {
         for (from, rule) in std::mem::take(&mut self.rules) {
             match Config::load(&[Layer::of_person("import", rule.toml())]) {
                 Ok(_) => self.rules.push((from, rule)),
@@ -63,64 +62,66 @@ impl ImportedRules {
         }
     }
 
-    pub(super) fn left(&mut self, what: impl Into<String>, decision: &str, why: &str) {
+    pub(crate) fn left(&mut self, what: impl Into<String>, decision: &str, why: &str) {
         let looser = decision == "deny" || decision == "ask";
-        self.left.push(Skipped { what: what.into(), why: why.to_owned(), looser });
+        self.left.push(SkippedRule { what: what.into(), why: why.to_owned(), looser });
     }
 
     /// A rule about shell commands.
-    pub(super) fn shell(&mut self, from: &str, decision: &str, shell: Shell<'_>) {
+    pub(crate) fn shell(&mut self, from: &str, decision: &str, shell: ShellPattern<'_>) {
         let rule = RuleToml::new(decision);
         let allows = decision == "allow";
         match shell {
-            Shell::All if allows => {
+            ShellPattern::All if allows => {
                 self.left(from, decision, "nothing here allows every command; name those you mean");
             }
-            Shell::All => self.rule(from, rule.text("class", "shell")),
-            Shell::Begins(words) => match spelt(&words) {
+            ShellPattern::All => self.rule(from, rule.text("class", "shell")),
+            ShellPattern::Begins(words) => match spelt(&words) {
                 Some(begins) => self.rule(from, rule.list("command", &[begins])),
                 None if allows => {
                     self.left(from, decision, "its words need quotes, which rules do not have");
                 }
                 None => {
-                    let regex = found(&words.join(" "));
+                    let regex = found_anywhere(&words.join(" "));
                     self.rule(from, rule.raw("command", "regex", &regex));
                 }
             },
             // A beginning would allow more than the one text.
-            Shell::Exact(text) if allows => {
+            ShellPattern::Exact(text) if allows => {
                 let text = serde_json::Value::from(text);
                 self.rule(from, rule.text("tool", "bash").argument("command", &text));
             }
-            Shell::Exact(text) => {
+            ShellPattern::Exact(text) => {
                 let words = text.split_whitespace().map(str::to_owned).collect();
-                self.shell(from, decision, Shell::Begins(words));
+                self.shell(from, decision, ShellPattern::Begins(words));
             }
-            Shell::Pattern(text) if text.contains('*') => {
-                self.shell(from, decision, Shell::Glob(&text));
+            ShellPattern::Pattern(text) if text.contains('*') => {
+                self.shell(from, decision, ShellPattern::Glob(&text));
             }
-            Shell::Pattern(text) => self.shell(from, decision, Shell::Exact(&text)),
-            Shell::Glob(_) if allows => {
+            ShellPattern::Pattern(text) => self.shell(from, decision, ShellPattern::Exact(&text)),
+            ShellPattern::Glob(_) if allows => {
                 self.left(
                     from,
                     decision,
                     "a command is allowed by its first words, not by a pattern",
                 );
             }
-            Shell::Glob(glob) => self.rule(from, rule.raw("command", "regex", &found(glob))),
-            Shell::Regex(_) if allows => {
+            ShellPattern::Glob(glob) => {
+                self.rule(from, rule.raw("command", "regex", &found_anywhere(glob)))
+            }
+            ShellPattern::Regex(_) if allows => {
                 self.left(
                     from,
                     decision,
                     "a command is allowed by its first words, not by its looks",
                 );
             }
-            Shell::Regex(regex) => self.rule(from, rule.raw("command", "regex", regex)),
+            ShellPattern::Regex(regex) => self.rule(from, rule.raw("command", "regex", regex)),
         }
     }
 
     /// A rule about files: `access` is `read` or `write`.
-    pub(super) fn files(&mut self, from: &str, decision: &str, access: &str, glob: Option<&str>) {
+    pub(crate) fn files(&mut self, from: &str, decision: &str, access: &str, glob: Option<&str>) {
         let tools: &[&str] = if access == "read" { &READERS } else { &WRITERS };
         let tools: Vec<String> = tools.iter().map(|it| (*it).to_owned()).collect();
         let rule = RuleToml::new(decision);
@@ -150,7 +151,7 @@ impl ImportedRules {
     }
 
     /// A rule about hosts that are fetched from.
-    pub(super) fn web(&mut self, from: &str, decision: &str, host: Option<&str>) {
+    pub(crate) fn web(&mut self, from: &str, decision: &str, host: Option<&str>) {
         let rule = RuleToml::new(decision);
         match (decision, host) {
             (_, None) => self.rule(from, rule.text("tool", "web_fetch")),
@@ -162,7 +163,7 @@ impl ImportedRules {
     }
 
     /// A rule about another server's tools.
-    pub(super) fn server(&mut self, from: &str, decision: &str, server: &str, tool: Option<&str>) {
+    pub(crate) fn server(&mut self, from: &str, decision: &str, server: &str, tool: Option<&str>) {
         let rule = RuleToml::new(decision).text("server", server);
         // A foreign tool is called `mcp_{server}_{tool}` here, and its own name is the end of it.
         let rule = match (decision, tool) {
@@ -191,7 +192,7 @@ fn spelt(words: &[String]) -> Option<String> {
 }
 
 /// A regular expression that finds what a glob fits, anywhere in a text: never less than the glob.
-fn found(glob: &str) -> String {
+fn found_anywhere(glob: &str) -> String {
     let literal = |text: &str| {
         let escaped: String = text
             .chars()

@@ -1,6 +1,11 @@
 //! What guarded agents are started with.
 
-use super::{GUARD_TOOLS_PATH, GuardForm, GuardRow, TOKEN};
+use super::AgentSpec;
+use crate::guard::{GUARD_TOOLS_PATH, GuardForm, GuardSpec, TOKEN};
+
+fn guard(program: &str) -> &'static GuardSpec {
+    &AgentSpec::of_program(program).unwrap().1.guard
+}
 
 fn words(text: &str) -> Vec<String> {
     text.split(' ').map(str::to_owned).collect()
@@ -23,7 +28,7 @@ fn each_agent_is_told_where_its_model_is_and_never_the_key() {
     ];
     for (typed, text) in cases {
         let words = words(typed);
-        let row = GuardRow::for_program(&words[0]).unwrap();
+        let row = guard(&words[0]);
         assert_eq!(row.command(&words, GuardForm::Staged), text);
         assert!(row.is_headless(&words));
         assert!(!row.is_headless(&words[..1]));
@@ -31,13 +36,13 @@ fn each_agent_is_told_where_its_model_is_and_never_the_key() {
         assert!(variables.contains(&(row.key, "token".to_owned())), "{variables:?}");
         assert!(variables.iter().any(|(_, value)| value.starts_with("/own")), "{variables:?}");
     }
-    assert!(GuardRow::for_program("bash").is_none());
+    assert!(AgentSpec::of_program("bash").is_none());
 }
 
 #[test]
 fn a_live_agent_is_given_our_tools_and_none_of_its_own_that_change_things() {
     for program in ["claude", "codex", "gemini", "opencode"] {
-        let row = GuardRow::for_program(program).unwrap();
+        let row = guard(program);
         let files: String = row.files(GuardForm::Live).iter().map(|(_, text)| *text).collect();
         assert!(files.contains(&format!("http://127.0.0.1:3128{GUARD_TOOLS_PATH}\"")), "{files}");
         assert!(files.contains(TOKEN) && !files.contains("yolo") && !files.contains("bypass"));
@@ -46,13 +51,13 @@ fn a_live_agent_is_given_our_tools_and_none_of_its_own_that_change_things() {
         }
     }
     // opencode takes the last rule that fits: what is denied stands after what is allowed.
-    let row = GuardRow::for_program("opencode").unwrap();
+    let row = guard("opencode");
     let (_, text) = row.files(GuardForm::Live)[0];
     let at = |word: &str| text.find(word).unwrap_or_else(|| panic!("{word}: {text}"));
     for own in ["bash", "edit", "webfetch"] {
         assert!(at(&format!("\"{own}\": \"deny\"")) > at("\"*\": \"allow\""), "{text}");
     }
-    let row = GuardRow::for_program("claude").unwrap();
+    let row = guard("claude");
     let text = row.command(&words("claude -p go"), GuardForm::Live);
     let servers = "--strict-mcp-config --mcp-config=\"$CLAUDE_CONFIG_DIR\"/eclusa-mcp.json";
     assert_eq!(text, format!("ANTHROPIC_BASE_URL=$http_proxy claude {servers} -p go"));

@@ -20,7 +20,7 @@ const TAINT: &str = "taint";
 
 /// A call that was allowed, and has not come back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct OpenCall {
+pub(super) struct AllowedCall {
     /// Its number in the log, where it has one already.
     pub(super) number: Option<u64>,
     /// The tool, as the agent names it.
@@ -33,7 +33,7 @@ pub(super) struct OpenCall {
 
 /// The open calls of a session, one file each.
 #[derive(Debug, Clone)]
-pub(super) struct OpenCalls {
+pub(super) struct AllowedCalls {
     directory: PathBuf,
     /// What the call of the event is filed under.
     key: CallKey,
@@ -60,21 +60,21 @@ impl CallKey {
     }
 }
 
-impl OpenCalls {
+impl AllowedCalls {
     /// The place of this event's call.
-    pub(super) fn new(paths: &Paths, event: &HookEvent) -> OpenCalls {
+    pub(super) fn new(paths: &Paths, event: &HookEvent) -> AllowedCalls {
         let hash = |text: &str| Hash::sha256(text.as_bytes()).to_string();
-        let session = hash(&format!("{}\0{}", event.agent.name(), event.session));
+        let session = hash(&format!("{}\0{}", event.agent.name, event.session));
         let key = match &event.call {
             Some(id) => CallKey::Id(hash(id)),
             None => CallKey::Tool(hash(&event.tool)),
         };
         let directory = paths.agents().join("sessions").join(session);
-        OpenCalls { directory, key, input: digest(&event.input) }
+        AllowedCalls { directory, key, input: digest(&event.input) }
     }
 
     /// Keeps a call that was allowed.
-    pub(super) fn keep(&self, call: &OpenCall) -> io::Result<()> {
+    pub(super) fn keep(&self, call: &AllowedCall) -> io::Result<()> {
         let text = serde_json::to_vec(call).map_err(io::Error::other)?;
         let (came, runs) = (self.key.file(&self.input), self.key.file(&call.input));
         if came != runs {
@@ -87,7 +87,7 @@ impl OpenCalls {
     /// The call of this event, which is closed with it. Where the agent gives calls no id and none
     /// was allowed with this input, it is another of the same tool: whoever changed the input is
     /// found out.
-    pub(super) fn take(&self) -> Option<OpenCall> {
+    pub(super) fn take(&self) -> Option<AllowedCall> {
         let exact = self.take_file(&self.directory.join(self.key.file(&self.input)));
         let CallKey::Tool(tool) = &self.key else { return exact };
         exact.or_else(|| {
@@ -99,7 +99,7 @@ impl OpenCalls {
         })
     }
 
-    fn take_file(&self, file: &Path) -> Option<OpenCall> {
+    fn take_file(&self, file: &Path) -> Option<AllowedCall> {
         let call = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
         remove(file).ok()?;
         Some(call)
@@ -107,7 +107,7 @@ impl OpenCalls {
 
     /// Every call of the session that never came back. What else is known of the session stays: it
     /// may be taken up again.
-    pub(super) fn take_all(&self) -> Vec<OpenCall> {
+    pub(super) fn take_all(&self) -> Vec<AllowedCall> {
         let mut all = Vec::new();
         for entry in fs::read_dir(&self.directory).into_iter().flatten().flatten() {
             let name = entry.file_name();
@@ -115,7 +115,8 @@ impl OpenCalls {
                 continue;
             }
             let call = fs::read(entry.path()).ok();
-            if let Some(call) = call.and_then(|it| serde_json::from_slice::<OpenCall>(&it).ok()) {
+            if let Some(call) = call.and_then(|it| serde_json::from_slice::<AllowedCall>(&it).ok())
+            {
                 all.push(call);
             }
             // What cannot be removed is overwritten by the next call of this name.

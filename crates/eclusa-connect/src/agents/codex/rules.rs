@@ -1,14 +1,10 @@
 //! Codex: rules files with `prefix_rule()`, and the approval policy of config.toml.
 
+use eclusa_config::RuleToml;
 use toml_edit::{DocumentMut, Item};
 
-use super::{
-    super::{
-        agent_rules::{ImportedRules, Shell},
-        rule_toml::RuleToml,
-    },
-    starlark::{self, StarlarkCall, Value},
-};
+use super::starlark::{self, StarlarkCall, StarlarkValue};
+use crate::imported_rules::{ImportedRules, ShellPattern};
 
 pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
     if let Ok(config) = text.parse::<DocumentMut>() {
@@ -32,7 +28,7 @@ fn decision(call: &StarlarkCall) -> &'static str {
     let said = call.args.iter().find(|(key, _)| key == "decision").map(|(_, value)| value);
     match said {
         None => "allow",
-        Some(Value::Text(text)) => match text.as_str() {
+        Some(StarlarkValue::Text(text)) => match text.as_str() {
             "allow" => "allow",
             "prompt" => "ask",
             _ => "deny",
@@ -43,22 +39,22 @@ fn decision(call: &StarlarkCall) -> &'static str {
 
 fn prefix_rule(brought: &mut ImportedRules, call: &StarlarkCall) -> Result<(), String> {
     let at = |key: &str| call.args.iter().find(|(it, _)| it == key).map(|(_, value)| value);
-    let Some(Value::List(pattern)) = at("pattern") else {
+    let Some(StarlarkValue::List(pattern)) = at("pattern") else {
         return Err(format!("line {}: prefix_rule needs a list `pattern`", call.line));
     };
     let decision = decision(call);
     let mut all: Vec<Vec<String>> = vec![Vec::new()];
     for word in pattern {
         let choices: Vec<String> = match word {
-            Value::Text(text) => vec![text.clone()],
-            Value::List(words) => words
+            StarlarkValue::Text(text) => vec![text.clone()],
+            StarlarkValue::List(words) => words
                 .iter()
                 .filter_map(|it| match it {
-                    Value::Text(text) => Some(text.clone()),
-                    Value::List(_) | Value::Other(_) => None,
+                    StarlarkValue::Text(text) => Some(text.clone()),
+                    StarlarkValue::List(_) | StarlarkValue::Other(_) => None,
                 })
                 .collect(),
-            Value::Other(_) => Vec::new(),
+            StarlarkValue::Other(_) => Vec::new(),
         };
         let longer = all.iter().flat_map(|words| {
             choices.iter().map(|it| words.iter().cloned().chain([it.clone()]).collect())
@@ -72,7 +68,7 @@ fn prefix_rule(brought: &mut ImportedRules, call: &StarlarkCall) -> Result<(), S
     }
     for words in all {
         let from = format!("{decision} {}", words.join(" "));
-        brought.shell(&from, decision, Shell::Begins(words));
+        brought.shell(&from, decision, ShellPattern::Begins(words));
     }
     Ok(())
 }

@@ -2,9 +2,9 @@
 
 /// A value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Value {
+pub(super) enum StarlarkValue {
     Text(String),
-    List(Vec<Value>),
+    List(Vec<StarlarkValue>),
     /// Anything else, as written.
     Other(String),
 }
@@ -12,7 +12,7 @@ pub(super) enum Value {
 /// A call at the top of a file: its name, its named arguments, and its line.
 pub(super) struct StarlarkCall {
     pub(super) name: String,
-    pub(super) args: Vec<(String, Value)>,
+    pub(super) args: Vec<(String, StarlarkValue)>,
     pub(super) line: usize,
 }
 
@@ -91,7 +91,7 @@ impl StarlarkReader<'_> {
         name
     }
 
-    fn value(&mut self) -> Result<Value, String> {
+    fn value(&mut self) -> Result<StarlarkValue, String> {
         self.blanks();
         match self.rest.chars().next() {
             Some(quote @ ('"' | '\'')) => self.text(quote),
@@ -104,18 +104,18 @@ impl StarlarkReader<'_> {
                         return Err(format!("line {}: `,` or `]` is expected", self.line()));
                     }
                 }
-                Ok(Value::List(items))
+                Ok(StarlarkValue::List(items))
             }
             _ => match self.name() {
                 none if none.is_empty() => {
                     Err(format!("line {}: a text or a list is expected", self.line()))
                 }
-                name => Ok(Value::Other(name)),
+                name => Ok(StarlarkValue::Other(name)),
             },
         }
     }
 
-    fn text(&mut self, quote: char) -> Result<Value, String> {
+    fn text(&mut self, quote: char) -> Result<StarlarkValue, String> {
         let line = self.line();
         self.skip(1);
         let mut text = String::new();
@@ -124,7 +124,7 @@ impl StarlarkReader<'_> {
             match it {
                 it if it == quote => {
                     self.skip(at + 1);
-                    return Ok(Value::Text(text));
+                    return Ok(StarlarkValue::Text(text));
                 }
                 '\\' => match chars.next() {
                     Some((_, 'n')) => text.push('\n'),

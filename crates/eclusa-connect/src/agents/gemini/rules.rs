@@ -4,10 +4,7 @@ use eclusa_config::jsonc;
 use serde_json::Value;
 use toml_edit::{DocumentMut, Item, Table};
 
-use super::super::{
-    agent_rules::{ImportedRules, Shell},
-    layers::texts,
-};
+use crate::imported_rules::{ImportedRules, ShellPattern};
 
 pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
     if text.trim_start().starts_with(['{', '/']) {
@@ -18,7 +15,7 @@ pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
     let rules = rules.ok_or("there is neither an object `tools` nor a `[[rule]]` in it")?;
     let mut brought = ImportedRules::default();
     for (number, rule) in (1..).zip(rules.iter()) {
-        one(&mut brought, number, rule);
+        import_rule(&mut brought, number, rule);
     }
     Ok(brought)
 }
@@ -64,10 +61,12 @@ fn named(
     content: Option<&str>,
 ) {
     match (tool, content) {
-        ("run_shell_command" | "ShellTool", None) => brought.shell(from, decision, Shell::All),
+        ("run_shell_command" | "ShellTool", None) => {
+            brought.shell(from, decision, ShellPattern::All)
+        }
         ("run_shell_command" | "ShellTool", Some(text)) => {
             let words = text.split_whitespace().map(str::to_owned).collect();
-            brought.shell(from, decision, Shell::Begins(words));
+            brought.shell(from, decision, ShellPattern::Begins(words));
         }
         (_, Some(_)) => brought.left(from, decision, "only commands can be narrowed"),
         (
@@ -94,7 +93,7 @@ fn named(
     }
 }
 
-fn one(brought: &mut ImportedRules, number: usize, rule: &Table) {
+fn import_rule(brought: &mut ImportedRules, number: usize, rule: &Table) {
     let text = |key: &str| rule.get(key).and_then(Item::as_str);
     let decision = match text("decision") {
         Some("allow") => "allow",
@@ -122,13 +121,13 @@ fn one(brought: &mut ImportedRules, number: usize, rule: &Table) {
         return;
     }
     if let Some(regex) = text("commandRegex") {
-        return brought.shell(&from, decision, Shell::Regex(regex));
+        return brought.shell(&from, decision, ShellPattern::Regex(regex));
     }
     if let Some(prefixes) = rule.get("commandPrefix").and_then(texts) {
         for prefix in prefixes {
             let words = prefix.split_whitespace().map(str::to_owned).collect();
             let from = format!("{decision} {prefix}");
-            brought.shell(&from, decision, Shell::Begins(words));
+            brought.shell(&from, decision, ShellPattern::Begins(words));
         }
         return;
     }
@@ -137,5 +136,13 @@ fn one(brought: &mut ImportedRules, number: usize, rule: &Table) {
     }
     for tool in tools {
         named(brought, &format!("{decision} {tool}"), decision, tool, None);
+    }
+}
+
+/// The texts of a value that is one text or a list of them.
+fn texts(item: &Item) -> Option<Vec<&str>> {
+    match item.as_str() {
+        Some(text) => Some(vec![text]),
+        None => item.as_array()?.iter().map(toml_edit::Value::as_str).collect(),
     }
 }

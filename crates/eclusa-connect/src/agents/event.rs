@@ -2,15 +2,20 @@
 
 use std::fmt;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::Agent;
+use super::AgentSpec;
+use crate::{
+    answer::{HookOutput, HookVerdict, ResultNote},
+    fields::Fields,
+    mapped::{self, MappedCall, server_call},
+};
 
 /// What an agent's hook says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HookEvent {
     /// Whose it is.
-    pub agent: Agent,
+    pub agent: &'static AgentSpec,
     /// What sort of event.
     pub kind: HookEventKind,
     /// Its name there.
@@ -86,13 +91,18 @@ impl From<String> for UnreadableEvent {
 }
 
 /// An event that brings a call and is not known: nobody could tell whether it is to be stopped.
-pub(crate) fn unknown_event(name: &str) -> String {
+pub(super) fn unknown_event(name: &str) -> String {
     format!("the event `{name}` is not known here")
 }
 
 impl HookEvent {
     /// An event that nothing is known of yet.
-    pub(crate) fn new(agent: Agent, kind: HookEventKind, name: &str, session: &str) -> HookEvent {
+    pub(super) fn new(
+        agent: &'static AgentSpec,
+        kind: HookEventKind,
+        name: &str,
+        session: &str,
+    ) -> HookEvent {
         HookEvent {
             agent,
             kind,
@@ -115,15 +125,68 @@ impl HookEvent {
     /// True when the agent shows its person a question of ours instead of running the call.
     /// `attended`: whether a person sits there, as far as the agent says.
     pub fn can_ask(&self, attended: bool) -> bool {
-        match self.agent {
-            Agent::ClaudeCode => {
-                let asks = !matches!(self.mode.as_deref(), Some("bypassPermissions" | "dontAsk"));
-                attended && asks
+        self.agent.hooks.as_ref().is_some_and(|it| (it.can_ask)(self, attended))
+    }
+
+    /// What the call is in our words.
+    pub fn mapped_call(&self) -> MappedCall {
+        if let Some((server, tool)) = &self.server {
+            return server_call(server, tool, self.input.clone());
+        }
+        let Some(hooks) = &self.agent.hooks else { return self.unknown() };
+        let input = Fields::new(&self.input, "the input");
+        input.and_then(|input| (hooks.map)(self, input)).unwrap_or_else(|why| {
+            MappedCall::Malformed(format!("`{}` of {}: {why}", self.tool, self.agent))
+        })
+    }
+
+    /// A tool that nobody knows.
+    pub(super) fn unknown(&self) -> MappedCall {
+        MappedCall::Unknown { tool: self.tool.clone(), args: self.input.clone() }
+    }
+
+    /// A shell command, where it would start.
+    pub(super) fn shell(&self, command: &str, directory: Option<&str>) -> MappedCall {
+        let mut args = json!({"command": command});
+        let start = match (directory, &self.directory) {
+            (Some(named), Some(here)) if !named.starts_with('/') => Some(format!("{here}/{named}")),
+            (Some(named), _) => Some(named.to_owned()),
+            (None, here) => here.clone(),
+        };
+        if let (Some(start), Some(fields)) = (start, args.as_object_mut()) {
+            fields.insert("cwd".to_owned(), start.into());
+        }
+        mapped::call("bash", args)
+    }
+
+    /// The verdict, for the agent.
+    pub fn answer(&self, verdict: &HookVerdict) -> HookOutput {
+        self.agent.verdict(&self.name, verdict, &self.input)
+    }
+
+    /// What is said of a call that has run.
+    pub fn answer_result(&self, note: &ResultNote) -> HookOutput {
+        match &self.agent.hooks {
+            Some(hooks) => (hooks.result)(self, note),
+            None => HookOutput::default(),
+        }
+    }
+
+    /// Something went wrong: the call is denied, or its output hidden where that can be done.
+    pub fn failure(&self, why: &str) -> HookOutput {
+        match self.kind {
+            HookEventKind::After => {
+                let note = ResultNote {
+                    replacement: Some(format!("output withheld: {why}")),
+                    context: None,
+                };
+                let output = self.answer_result(&note);
+                HookOutput { stderr: format!("eclusa: {why}\n"), ..output }
             }
-            Agent::Cursor => {
-                matches!(self.name.as_str(), "beforeShellExecution" | "beforeMCPExecution")
+            HookEventKind::SessionStart | HookEventKind::SessionEnd | HookEventKind::Other => {
+                HookOutput { stderr: format!("eclusa: {why}\n"), code: 2, ..HookOutput::default() }
             }
-            _ => false,
+            HookEventKind::Before | HookEventKind::Settings => self.agent.failure(&self.name, why),
         }
     }
 }

@@ -1,13 +1,10 @@
 //! opencode: `permission` of opencode.json. The last pattern that fits decides there; here the
 //! strictest does, so what comes first and is stricter stays stricter.
 
-use eclusa_config::jsonc;
+use eclusa_config::{RuleToml, jsonc};
 use serde_json::{Map, Value};
 
-use super::super::{
-    agent_rules::{ImportedRules, Shell},
-    rule_toml::RuleToml,
-};
+use crate::imported_rules::{ImportedRules, ShellPattern};
 
 pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
     let settings = jsonc::read(text).map_err(|err| err.to_string())?;
@@ -57,7 +54,7 @@ fn of_tool(brought: &mut ImportedRules, tool: &str, decision: &str) {
     let from = format!("{tool} {decision}");
     match tool {
         "*" => everything(brought, decision),
-        "bash" => brought.shell(&from, decision, Shell::All),
+        "bash" => brought.shell(&from, decision, ShellPattern::All),
         "edit" | "write" => brought.files(&from, decision, "write", None),
         "read" | "list" | "glob" | "grep" => brought.files(&from, decision, "read", None),
         "webfetch" => brought.web(&from, decision, None),
@@ -86,7 +83,7 @@ fn of_patterns(brought: &mut ImportedRules, tool: &str, patterns: &Map<String, V
                 let regex = others(&allowed);
                 brought.rule(&from, RuleToml::new(decision).unless("command", &regex));
             }
-            ("bash", _) if all => brought.shell(&from, decision, Shell::All),
+            ("bash", _) if all => brought.shell(&from, decision, ShellPattern::All),
             ("bash", _) => brought.shell(&from, decision, commands(pattern)),
             ("edit" | "write", "ask" | "deny") if all => {
                 let mut globs = vec!["*".to_owned()];
@@ -107,13 +104,13 @@ fn of_patterns(brought: &mut ImportedRules, tool: &str, patterns: &Map<String, V
     }
 }
 
-fn commands(pattern: &str) -> Shell<'_> {
+fn commands(pattern: &str) -> ShellPattern<'_> {
     match pattern.strip_suffix(" *") {
         Some(begins) if !begins.contains(['*', '?']) => {
-            Shell::Begins(begins.split_whitespace().map(str::to_owned).collect())
+            ShellPattern::Begins(begins.split_whitespace().map(str::to_owned).collect())
         }
-        _ if pattern.contains(['*', '?']) => Shell::Glob(pattern),
-        _ => Shell::Exact(pattern),
+        _ if pattern.contains(['*', '?']) => ShellPattern::Glob(pattern),
+        _ => ShellPattern::Exact(pattern),
     }
 }
 

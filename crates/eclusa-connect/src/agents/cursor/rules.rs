@@ -3,7 +3,7 @@
 use eclusa_config::jsonc;
 use serde_json::Value;
 
-use super::super::agent_rules::{ImportedRules, Shell};
+use crate::imported_rules::{ImportedRules, ShellPattern};
 
 pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
     let settings = jsonc::read(text).map_err(|err| err.to_string())?;
@@ -19,7 +19,7 @@ pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
                 let rules = value.as_array().ok_or_else(|| format!("`{key}` must be a list"))?;
                 for rule in rules {
                     match rule.as_str() {
-                        Some(text) => one(&mut brought, key, text.trim()),
+                        Some(text) => import_rule(&mut brought, key, text.trim()),
                         None => brought.left(format!("{key}: {rule}"), key, "it is not a text"),
                     }
                 }
@@ -30,7 +30,7 @@ pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
     for (key, tool) in lists {
         let list = settings.get(key).and_then(Value::as_array).into_iter().flatten();
         for text in list.filter_map(Value::as_str) {
-            one(&mut brought, "allow", &format!("{tool}({text})"));
+            import_rule(&mut brought, "allow", &format!("{tool}({text})"));
         }
     }
     for key in ["autoRun", "sandbox", "approvalMode"] {
@@ -41,7 +41,7 @@ pub(super) fn read(text: &str) -> Result<ImportedRules, String> {
     Ok(brought)
 }
 
-fn one(brought: &mut ImportedRules, decision: &str, text: &str) {
+fn import_rule(brought: &mut ImportedRules, decision: &str, text: &str) {
     let from = format!("{decision} {text}");
     let parted = text.split_once('(').and_then(|(tool, it)| Some((tool, it.strip_suffix(')')?)));
     let Some((tool, content)) = parted else {
@@ -49,7 +49,7 @@ fn one(brought: &mut ImportedRules, decision: &str, text: &str) {
     };
     let content = Some(content.trim()).filter(|it| !["", "*", "**"].contains(it));
     match tool {
-        "Shell" => brought.shell(&from, decision, content.map_or(Shell::All, commands)),
+        "Shell" => brought.shell(&from, decision, content.map_or(ShellPattern::All, commands)),
         "Read" => brought.files(&from, decision, "read", content),
         "Write" => brought.files(&from, decision, "write", content),
         "WebFetch" => brought.web(&from, decision, content),
@@ -68,17 +68,17 @@ fn one(brought: &mut ImportedRules, decision: &str, text: &str) {
 }
 
 /// `git` is every git command, `git:push*` those whose words after it fit, `npm run` a beginning.
-fn commands(text: &str) -> Shell<'_> {
+fn commands(text: &str) -> ShellPattern<'_> {
     let words = |it: &str| it.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     match text.split_once(':') {
-        Some((program, "*" | "")) if !program.contains('*') => Shell::Begins(words(program)),
+        Some((program, "*" | "")) if !program.contains('*') => ShellPattern::Begins(words(program)),
         Some((program, args)) if !program.contains('*') => {
             match args.strip_suffix(" *").filter(|it| !it.contains('*')) {
-                Some(begins) => Shell::Begins(words(&format!("{program} {begins}"))),
-                None => Shell::Pattern(format!("{program} {args}")),
+                Some(begins) => ShellPattern::Begins(words(&format!("{program} {begins}"))),
+                None => ShellPattern::Pattern(format!("{program} {args}")),
             }
         }
-        _ if text.contains('*') => Shell::Glob(text),
-        _ => Shell::Begins(words(text)),
+        _ if text.contains('*') => ShellPattern::Glob(text),
+        _ => ShellPattern::Begins(words(text)),
     }
 }

@@ -1,0 +1,361 @@
+//! A session of another agent, and one call of it on its way through the gate: what a hook and an
+//! editor's agent have judged alike.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use eclusa::{
+    Approver, Decision, Delegate, Files, Gate, Incoming, Mode, Origin, Registration, Registry,
+    Reply, Run, ToolCall, call::Malformed, store::Store,
+};
+use serde_json::Value;
+
+use super::{
+    context::AppContext,
+    failure::Failure,
+    gates::{BeforeQueue, GateParts},
+    global::Global,
+    paths::Paths,
+    surface::Surface,
+    tickets::ExecTicket,
+};
+use crate::{EclusaCall, MappedCall};
+
+pub(super) mod delegated;
+
+/// Texts longer than this are not repeated on the command line.
+const MAX_SHOWN: usize = 4_000;
+
+/// A session of another agent.
+pub(super) struct AgentSession {
+    pub(super) ctx: AppContext,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) files: Files,
+    global: Global,
+    surface: Surface,
+    /// The conversation in our records.
+    name: String,
+    /// The agent with its version, where that is known.
+    client: String,
+    /// The root as the agent spells it.
+    root: PathBuf,
+    /// What brought text from outside into the session, as an older program kept it.
+    pub(super) old_taint: Option<String>,
+}
+
+/// Who takes part in a call besides the gate.
+#[derive(Default)]
+pub(super) struct Participants {
+    /// Who is asked, before the approval queue.
+    pub(super) people: Vec<Arc<dyn Approver>>,
+    /// Who makes the edits that are permitted.
+    pub(super) delegate: Option<Arc<dyn Delegate>>,
+    /// Stands before the approval queue.
+    pub(super) before_queue: Option<BeforeQueue>,
+}
+
+/// One call of an agent, which may be several of ours.
+pub(super) struct AgentCall<'a> {
+    pub(super) session: &'a AgentSession,
+    /// The agent's id for it.
+    pub(super) id: String,
+    /// The tool, by its name there.
+    pub(super) tool: &'a str,
+    /// Where relative paths start.
+    pub(super) directory: Option<&'a str>,
+    /// True when a shell command is to run in our sandbox, with a ticket.
+    pub(super) in_sandbox: bool,
+    /// Who takes part in it.
+    pub(super) participants: &'a (dyn Fn() -> Participants + Sync),
+}
+
+/// What became of a call.
+pub(super) enum CallOutcome {
+    /// It does not run; the model is told this.
+    Denied(String),
+    /// The agent carries it out. What our calls were answered, in order.
+    Allowed(Vec<Reply>),
+    /// It runs in our sandbox, as this command line says.
+    Ticketed(Reply, Vec<String>),
+}
+
+/// One call of a tool, after the gate.
+enum Passage {
+    Denied(String),
+    /// What it was answered, and the mode that it was judged in.
+    Allowed(Reply, Mode),
+}
+
+/// What a failure says, on one line.
+pub(super) fn one_line(failure: Failure) -> String {
+    failure.lines().join("; ")
+}
+
+impl AgentSession {
+    /// Opens a session. The workspace is where the session was started, and never what a call names.
+    pub(super) fn open(
+        global: &Global,
+        surface: Surface,
+        root: &Path,
+        name: String,
+        client: String,
+    ) -> Result<AgentSession, String> {
+        let paths = Paths::find_from(global, root).map_err(one_line)?;
+        if paths.config.is_none() {
+            // Rules that deny may be there.
+            return Err("neither HOME nor XDG_CONFIG_HOME is set: no configuration is found".into());
+        }
+        let ctx = AppContext::open_at(global, paths).map_err(one_line)?;
+        let store = match surface {
+            Surface::Hook => ctx.store_for_one_call(),
+            _ => ctx.store(),
+        };
+        let files = Files::open(&ctx.paths.workspace, ctx.config.blocked.clone());
+        Ok(AgentSession {
+            store: store.map_err(one_line)?,
+            files: files.map_err(|err| err.to_string())?,
+            global: global.clone(),
+            root: root.to_owned(),
+            old_taint: None,
+            surface,
+            name,
+            client,
+            ctx,
+        })
+    }
+
+    /// The root as the agent spells it.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The gate for calls of this session, with this tool.
+    pub(super) fn gate(
+        &self,
+        tool: Option<Registration>,
+        participants: Participants,
+    ) -> Result<Gate, String> {
+        let registry = Registry::default();
+        if let Some(tool) = tool {
+            registry.register(tool).map_err(|err| err.to_string())?;
+        }
+        let run = Run {
+            session: self.name.as_str().into(),
+            client: Some(self.client.as_str().into()),
+            dry_run: false,
+            ..self.ctx.run()
+        };
+        let parts = GateParts {
+            registry: Some(Arc::new(registry)),
+            people: participants.people,
+            delegate: participants.delegate,
+            before_queue: participants.before_queue,
+            run: Some(run),
+            ..GateParts::new(&self.store)
+        };
+        let gate = self.ctx.gate(self.surface, parts).map_err(one_line)?;
+        if let Some(how) = &self.old_taint {
+            let marked = gate.mark_tainted(how);
+            marked.map_err(|err| format!("that text from outside came in is lost: {err}"))?;
+        }
+        Ok(gate)
+    }
+
+    /// What is run instead of a command. The command stands there to be read; the ticket decides.
+    fn command_line(&self, ticket: &ExecTicket) -> Result<Vec<String>, String> {
+        let agents = self.ctx.paths.agents();
+        ExecTicket::sweep(&agents);
+        let name = ticket.keep(&agents);
+        let name = name.map_err(|err| format!("the ticket cannot be kept: {err}"))?;
+        let program =
+            env::current_exe().map_err(|err| format!("our own program is lost: {err}"))?;
+        let program = program.to_str().ok_or("the path of our program is not UTF-8")?;
+        let mut words = vec![program.to_owned(), "exec".to_owned()];
+        let elsewhere = self.global.state.is_some() || env::var_os("XDG_STATE_HOME").is_some();
+        if let (true, Some(state)) = (elsewhere, self.ctx.paths.state()) {
+            let state = state.to_str().ok_or("the path of the state is not UTF-8")?;
+            words.extend(["--state".to_owned(), state.to_owned()]);
+        }
+        words.extend(["--ticket".to_owned(), name]);
+        if ticket.text.len() <= MAX_SHOWN {
+            words.extend(["--".to_owned(), ticket.text.clone()]);
+        }
+        Ok(words)
+    }
+
+    /// A path as a tool of ours names it: below the workspace where it is, and as it stands
+    /// otherwise. Relative ones start in `directory`.
+    pub(super) fn path(&self, path: &str, directory: Option<&str>) -> String {
+        let asked = match directory {
+            Some(directory) => Path::new(directory).join(path),
+            None => PathBuf::from(path),
+        };
+        let canonical_root = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
+        let below = asked
+            .strip_prefix(&self.root)
+            .ok()
+            // The session may have been started below the workspace.
+            .map(|it| canonical_root.join(it))
+            .unwrap_or_else(|| asked.clone());
+        match below.strip_prefix(&self.ctx.paths.workspace) {
+            Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
+            Ok(inside) => inside.to_string_lossy().into_owned(),
+            Err(_) => asked.to_string_lossy().into_owned(),
+        }
+    }
+}
+
+impl AgentCall<'_> {
+    /// Judges the call. The error says why it could not be judged: a denial.
+    pub(super) async fn judge(&self, call: MappedCall) -> Result<CallOutcome, String> {
+        match call {
+            MappedCall::Eclusa(calls) => match calls.as_slice() {
+                [EclusaCall { tool: "bash", args }] => self.shell(args).await,
+                calls => self.each(calls).await,
+            },
+            MappedCall::Unknown { tool, args } => self.unknown(&tool, args).await,
+            MappedCall::Malformed(problem) => self.refuse(self.tool, problem).await,
+            MappedCall::Server { .. } | MappedCall::Internal(_) | MappedCall::OwnServer => {
+                Err("it is not a request of this protocol".to_owned())
+            }
+        }
+    }
+
+    /// Calls of our own tools, each of which must be allowed.
+    async fn each(&self, calls: &[EclusaCall]) -> Result<CallOutcome, String> {
+        let here = self.session.path(".", self.directory);
+        let mut replies = Vec::new();
+        for EclusaCall { tool, args } in calls {
+            let mut args = args.clone();
+            match (*tool, args.get_mut("path")) {
+                (_, Some(Value::String(path))) => *path = self.session.path(path, self.directory),
+                // Its files are named from where the agent stands, which is not where we read them.
+                ("apply_patch", _) if here != "." => return self.unknown(self.tool, args).await,
+                ("list" | "glob" | "grep", _) if here != "." => {
+                    if let Some(fields) = args.as_object_mut() {
+                        fields.insert("path".to_owned(), here.clone().into());
+                    }
+                }
+                _ => {}
+            }
+            let max_size = self.session.ctx.config.max_file_size;
+            let registration = delegated::eclusa_tool(tool, &self.session.files, max_size)
+                .ok_or_else(|| format!("`{tool}` is not delegated"))?;
+            match self.pass((*tool).to_owned(), args, registration).await? {
+                Passage::Denied(why) => return Ok(CallOutcome::Denied(why)),
+                Passage::Allowed(reply, _) => replies.push(reply),
+            }
+        }
+        Ok(match replies.is_empty() {
+            true => CallOutcome::Denied("it names nothing to do".to_owned()),
+            false => CallOutcome::Allowed(replies),
+        })
+    }
+
+    /// A shell command: one that may run in our sandbox gets a ticket for it.
+    async fn shell(&self, args: &Value) -> Result<CallOutcome, String> {
+        let text = |name: &str| args.get(name).and_then(Value::as_str);
+        let directory = self.session.path(text("cwd").unwrap_or("."), self.directory);
+        if let Err(err) = self.session.files.directory(&directory) {
+            let problem = format!("the command would start outside the workspace: {err}");
+            return self.refuse("bash", problem).await;
+        }
+        let mut call = args.clone();
+        if let Some(fields) = call.as_object_mut() {
+            fields.insert("cwd".to_owned(), directory.clone().into());
+        }
+        let registration = delegated::shell(self.in_sandbox || self.is_ruled(&call)?);
+        let (reply, mode) = match self.pass("bash".to_owned(), call, registration).await? {
+            Passage::Denied(why) => return Ok(CallOutcome::Denied(why)),
+            Passage::Allowed(reply, _) if !self.in_sandbox => {
+                return Ok(CallOutcome::Allowed(vec![reply]));
+            }
+            Passage::Allowed(reply, mode) => (reply, mode),
+        };
+        let session = self.session;
+        let ticket = ExecTicket {
+            client: session.client.clone(),
+            conversation: session.name.clone(),
+            call: self.id.clone(),
+            text: text("command").unwrap_or_default().to_owned(),
+            directory,
+            uses: reply.uses().into(),
+            mode_in_force: mode.as_str().to_owned(),
+            ..ExecTicket::new(&session.global, &session.ctx.paths.workspace)
+        };
+        Ok(CallOutcome::Ticketed(reply, session.command_line(&ticket)?))
+    }
+
+    /// True when somebody's rule allows the command, and not the defaults alone, which rest on the
+    /// sandbox.
+    fn is_ruled(&self, args: &Value) -> Result<bool, String> {
+        let gate = self.gate(Some(delegated::shell(true)))?;
+        let call = self.call("bash".to_owned(), args.clone());
+        Ok(delegated::is_allowed_by_a_rule(&gate, call))
+    }
+
+    /// True when rules deny a call.
+    pub(super) fn is_denied(
+        &self,
+        name: &str,
+        args: &Value,
+        registration: Registration,
+    ) -> Result<bool, String> {
+        let gate = self.gate(Some(registration))?;
+        let checked = gate.check(self.call(name.to_owned(), args.clone()));
+        Ok(checked.map_or(true, |(_, verdict)| verdict.decision == Decision::Deny))
+    }
+
+    /// A call that is denied for what it is, and is on record.
+    pub(super) async fn refuse(&self, tool: &str, problem: String) -> Result<CallOutcome, String> {
+        let tool = Some(tool.to_owned());
+        let call = Malformed { id: self.id.clone(), tool, problem, origin: Origin::Hook };
+        let reply = self.gate(None)?.pass(call).await;
+        Ok(CallOutcome::Denied(reply.content().into_owned()))
+    }
+
+    /// A tool that nobody knows.
+    async fn unknown(&self, tool: &str, args: Value) -> Result<CallOutcome, String> {
+        let (name, registration) = delegated::unknown_tool(tool);
+        self.alone(name, args, registration).await
+    }
+
+    /// One call of a tool, which the agent carries out by itself where it may.
+    pub(super) async fn alone(
+        &self,
+        name: String,
+        args: Value,
+        registration: Registration,
+    ) -> Result<CallOutcome, String> {
+        Ok(match self.pass(name, args, registration).await? {
+            Passage::Denied(why) => CallOutcome::Denied(why),
+            Passage::Allowed(reply, _) => CallOutcome::Allowed(vec![reply]),
+        })
+    }
+
+    /// Takes one call of a tool through the gate.
+    async fn pass(
+        &self,
+        name: String,
+        args: Value,
+        registration: Registration,
+    ) -> Result<Passage, String> {
+        let gate = self.gate(Some(registration))?;
+        let reply = gate.pass(Incoming::Call(self.call(name, args))).await;
+        Ok(match reply.is_error() || reply.refused() {
+            true => Passage::Denied(reply.content().into_owned()),
+            false => Passage::Allowed(reply, gate.run().mode_in_force()),
+        })
+    }
+
+    fn call(&self, name: String, args: Value) -> ToolCall {
+        ToolCall::new(self.id.clone(), name, args).from(Origin::Hook)
+    }
+
+    fn gate(&self, tool: Option<Registration>) -> Result<Gate, String> {
+        self.session.gate(tool, (self.participants)())
+    }
+}
