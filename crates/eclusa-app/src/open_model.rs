@@ -4,9 +4,9 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use eclusa::redact::SecretRule;
-use eclusa_config::{Config, KeySource, ModelSettings, ModelWire, PriceSettings, ThinkingLevel};
+use eclusa_config::{Config, KeySource, ModelSettings, PriceSettings, ThinkingLevel};
 use eclusa_models::{
-    HttpModel, Model, ScriptModel, Thinking, WireKind, WireSettings, model::Price,
+    HttpModel, Model, ScriptModel, Thinking, WireSettings, default_url, model::Price,
 };
 
 use crate::{
@@ -61,17 +61,11 @@ async fn open(workspace: &Path, settings: &ModelSettings) -> Result<OpenedModel,
         Some(key) => Some(literal(key).map_err(wrong)?),
         None => None,
     };
-    let wire = match settings.wire {
-        ModelWire::Anthropic => WireKind::Anthropic,
-        ModelWire::Openai => WireKind::OpenaiResponses,
-        ModelWire::OpenaiChat => WireKind::OpenaiChat,
-        ModelWire::Gemini => WireKind::Gemini,
-    };
     let described = WireSettings {
         name: settings.name.clone(),
-        wire,
+        wire: settings.wire,
         model: settings.model.clone(),
-        url: settings.url.clone().unwrap_or_else(|| wire.default_url().to_owned()),
+        url: settings.url.clone().unwrap_or_else(|| default_url(settings.wire).to_owned()),
         native: settings.native,
         window: settings.window,
         output: settings.output,

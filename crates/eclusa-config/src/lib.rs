@@ -11,8 +11,7 @@ pub use error::{ConfigError, ConfigErrors};
 pub use grant_rule::{rule_text, with_rule};
 pub use layer::{Layer, Setting, Trust};
 pub use models::{
-    KeySource, ModelSettings, ModelWire, PersonaSettings, PriceSettings, ThinkingLevel,
-    TurnSettings,
+    KeySource, ModelSettings, PersonaSettings, PriceSettings, ThinkingLevel, TurnSettings,
 };
 pub use notifications::{ApprovalsSettings, NotificationForm, NotificationSettings};
 pub use preflight::{PreflightReach, PreflightSettings};

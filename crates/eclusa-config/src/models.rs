@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use eclusa::Mode;
+use eclusa::{Mode, Wire};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -20,7 +20,7 @@ pub struct ModelSettings {
     /// Its name.
     pub name: String,
     /// How its server is spoken to.
-    pub wire: ModelWire,
+    pub wire: Wire,
     /// What its server calls it.
     pub model: String,
     /// The address of the server; `None`: that of the provider.
@@ -43,26 +43,13 @@ pub struct ModelSettings {
     pub origin: String,
 }
 
-/// How a model's server is spoken to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ModelWire {
-    /// Anthropic Messages.
-    Anthropic,
-    /// OpenAI Responses.
-    Openai,
-    /// OpenAI Chat Completions.
-    OpenaiChat,
-    /// Gemini.
-    Gemini,
+impl KeywordSet for Wire {
+    const WORDS: &'static [(&'static str, Wire)] =
+        &[word(Wire::Anthropic), word(Wire::Openai), word(Wire::OpenaiChat), word(Wire::Gemini)];
 }
 
-impl KeywordSet for ModelWire {
-    const WORDS: &'static [(&'static str, ModelWire)] = &[
-        ("anthropic", ModelWire::Anthropic),
-        ("openai", ModelWire::Openai),
-        ("openai-chat", ModelWire::OpenaiChat),
-        ("gemini", ModelWire::Gemini),
-    ];
+const fn word(wire: Wire) -> (&'static str, Wire) {
+    (wire.as_str(), wire)
 }
 
 /// How much a model is asked to think.
@@ -163,7 +150,7 @@ impl Default for TurnSettings {
 pub(super) struct ModelEntry {
     /// How its server is spoken to: anthropic, openai (Responses), openai-chat (and everything
     /// compatible: llama.cpp, ollama, vLLM), gemini.
-    wire: Keyword<ModelWire>,
+    wire: Keyword<Wire>,
     /// What its server calls it.
     model: String,
     /// The address of the server; that of the provider unless said. Without encryption on this

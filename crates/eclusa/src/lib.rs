@@ -92,6 +92,7 @@ mod stop;
 mod tool;
 mod verdict;
 mod whole_output;
+mod wire;
 
 pub use approve::{
     Answer, Approver, AsyncFnApprover, FnApprover, Grant, NotAsked, OnNoApprover, Question, render,
@@ -153,3 +154,4 @@ pub(crate) use tool::{
 };
 pub use verdict::{Decision, Reason, ReasonId, Source, Text, Verdict};
 pub use whole_output::{OutputSource, WholeOutput};
+pub use wire::Wire;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    CALL_BYTES, ToolAnswer,
+    CALL_BYTES, StreamedCall, ToolAnswer,
     fragments::{Ending, Fragments},
     ids::IdGenerator,
     native::{cut_short, incoming, items},
@@ -21,11 +21,11 @@ pub fn calls(message: &Value) -> Vec<Incoming> {
         },
     };
     let is_call = |it: &&Value| it.get("type").is_some_and(|it| it == "tool_use");
-    let one = |it: &Value, ids: &mut IdGenerator| {
+    let call = |it: &Value, ids: &mut IdGenerator| {
         incoming(it.get("id"), it.get("name"), it.get("input"), ids)
     };
     let mut all: Vec<Incoming> =
-        blocks.iter().filter(is_call).map(|it| one(it, &mut ids)).collect();
+        blocks.iter().filter(is_call).map(|it| call(it, &mut ids)).collect();
     // The input of the block that the model was stopped in holds what had come by then.
     let why = message.get("stop_reason").and_then(Value::as_str).and_then(stopped);
     if let (Some(why), Some(true)) = (why, blocks.last().map(|it| is_call(&it)))
@@ -70,7 +70,7 @@ impl Stream {
     }
 
     /// Takes one event, and gives the calls that are complete now.
-    pub fn push(&mut self, event: &Value) -> Vec<Incoming> {
+    pub fn push(&mut self, event: &Value) -> Vec<StreamedCall> {
         let index = event.get("index").and_then(Value::as_u64).unwrap_or_default();
         match event.get("type").and_then(Value::as_str).unwrap_or_default() {
             "content_block_start" => self.start(index, event.get("content_block")),
@@ -88,7 +88,7 @@ impl Stream {
     }
 
     /// The stream has ended. A call that was not complete by then is answered, not run.
-    pub fn finish(mut self) -> Vec<Incoming> {
+    pub fn finish(mut self) -> Vec<StreamedCall> {
         self.fragments.end_all(Ending::Broken, &mut self.ids)
     }
 
@@ -118,7 +118,7 @@ impl Stream {
         }
     }
 
-    fn stop(&mut self, index: u64) -> Vec<Incoming> {
+    fn stop(&mut self, index: u64) -> Vec<StreamedCall> {
         if !self.fragments.is_open(index) || self.waiting.contains(&index) {
             return Vec::new();
         }
@@ -130,7 +130,7 @@ impl Stream {
     }
 
     /// The model has stopped; in the middle of the last block, if there is a reason for that.
-    fn end(&mut self, why: Option<&str>) -> Vec<Incoming> {
+    fn end(&mut self, why: Option<&str>) -> Vec<StreamedCall> {
         let mut done = Vec::new();
         for index in std::mem::take(&mut self.waiting) {
             let ending = match why {
@@ -154,7 +154,7 @@ pub fn results(answers: impl IntoIterator<Item = impl Into<ToolAnswer>>) -> Vec<
 }
 
 fn result(answer: &ToolAnswer) -> Value {
-    let text = answer.told();
+    let text = answer.full_text();
     let mut pictures: Vec<Value> = answer
         .images()
         .map(|(kind, data)| json!({"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}}))

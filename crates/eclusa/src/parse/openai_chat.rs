@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    CALL_BYTES, ToolAnswer,
+    CALL_BYTES, StreamedCall, ToolAnswer,
     fragments::{Ending, Fragments},
     ids::IdGenerator,
     native::{cut_short, foreign_kind, incoming_from_text, items},
@@ -20,7 +20,7 @@ pub fn calls(response: &Value) -> Vec<Incoming> {
         Ok(entries) => entries,
         Err(bad) => return vec![bad.into()],
     };
-    let mut all: Vec<Incoming> = entries.iter().map(|entry| one(entry, &mut ids)).collect();
+    let mut all: Vec<Incoming> = entries.iter().map(|entry| call_in(entry, &mut ids)).collect();
     // A model that was stopped before the first argument has not asked for a call without any.
     if let (Some(why), Some(last), Some(Incoming::Call(call))) =
         (stopped(choice), entries.last(), all.last_mut())
@@ -33,7 +33,7 @@ pub fn calls(response: &Value) -> Vec<Incoming> {
     all
 }
 
-fn one(entry: &Value, ids: &mut IdGenerator) -> Incoming {
+fn call_in(entry: &Value, ids: &mut IdGenerator) -> Incoming {
     let (id, function) = (entry.get("id"), entry.get("function"));
     match entry.get("type").and_then(Value::as_str) {
         None | Some("function" | "") => {}
@@ -54,6 +54,12 @@ fn is_blank(arguments: Option<&Value>) -> bool {
 fn stopped(choice: &Value) -> Option<&str> {
     let reason = choice.get("finish_reason").and_then(Value::as_str);
     reason.filter(|it| matches!(*it, "length" | "content_filter"))
+}
+
+/// The choice of a chunk that is read: the first, as the others are alternatives to it.
+pub fn choice(chunk: &Value) -> Option<&Value> {
+    let first = |it: &&Value| it.get("index").is_none_or(|index| index == 0);
+    chunk.get("choices").and_then(Value::as_array)?.iter().find(first)
 }
 
 /// Calls that come in fragments: feed it each chunk of the stream, then [`finish`](Stream::finish).
@@ -77,17 +83,13 @@ impl Stream {
 
     /// Takes one chunk, and gives the calls that are complete now: all of them, when the chunk
     /// says why the model finished.
-    pub fn push(&mut self, chunk: &Value) -> Vec<Incoming> {
-        let choices = chunk.get("choices").and_then(Value::as_array);
-        let first = |it: &&Value| it.get("index").is_none_or(|index| index == 0);
-        let Some(choice) = choices.and_then(|all| all.iter().find(first)) else {
-            return Vec::new();
-        };
+    pub fn push(&mut self, chunk: &Value) -> Vec<StreamedCall> {
+        let Some(choice) = choice(chunk) else { return Vec::new() };
         let mut done = Vec::new();
         let deltas = choice.pointer("/delta/tool_calls");
         match items(deltas, "tool_calls", &mut self.ids) {
             Ok(deltas) => deltas.iter().for_each(|it| self.delta(it)),
-            Err(bad) => done.push(bad.into()),
+            Err(bad) => done.push(StreamedCall::new(u64::MAX, bad.into(), String::new())),
         }
         let finished = choice.get("finish_reason").is_some_and(Value::is_string);
         if finished {
@@ -98,7 +100,7 @@ impl Stream {
     }
 
     /// The stream has ended. A call that was not complete by then is answered, not run.
-    pub fn finish(mut self) -> Vec<Incoming> {
+    pub fn finish(mut self) -> Vec<StreamedCall> {
         self.fragments.end_all(Ending::Broken, &mut self.ids)
     }
 
@@ -143,7 +145,9 @@ pub fn results(answers: impl IntoIterator<Item = impl Into<ToolAnswer>>) -> Vec<
             let url = format!("data:{kind};base64,{data}");
             json!({"type": "image_url", "image_url": {"url": url}})
         }));
-        messages.push(json!({"role": "tool", "tool_call_id": answer.id, "content": answer.told()}));
+        messages.push(
+            json!({"role": "tool", "tool_call_id": answer.id, "content": answer.full_text()}),
+        );
     }
     if !pictures.is_empty() {
         pictures
