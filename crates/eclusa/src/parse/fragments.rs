@@ -188,7 +188,7 @@ impl Fragments {
                 "more than {MAX_CALLS} calls were begun at once; the further ones were not read, send fewer"
             );
             let further = malformed(ids.next(), None, problem);
-            all.push(StreamedCall::new(u64::MAX, further, String::new()));
+            all.push(StreamedCall::new(u64::MAX, further, ""));
         }
         all
     }
@@ -246,6 +246,6 @@ impl Fragment {
                 vec![incoming_from_text(id.as_ref(), name.as_ref(), Some(&text), ids)]
             }
         };
-        incoming.into_iter().map(|it| StreamedCall::new(index, it, self.text.clone())).collect()
+        incoming.into_iter().map(|it| StreamedCall::new(index, it, &self.text)).collect()
     }
 }

@@ -12,7 +12,7 @@ use crate::{Incoming, json::brief};
 /// The calls of a whole response or content. Of a response with several candidates, which are
 /// alternatives, those of the first.
 pub fn calls(response: &Value) -> Vec<Incoming> {
-    calls_in(response, &mut IdGenerator::new()).into_iter().map(|(_, call)| call).collect()
+    calls_in(response, &mut IdGenerator::new())
 }
 
 /// The content of a response, or of a chunk, that is read: of several candidates, which are alternatives,
@@ -33,30 +33,23 @@ pub fn parts(response: &Value) -> &[Value] {
 #[derive(Debug)]
 pub struct Stream {
     ids: IdGenerator,
-    /// How many parts have come.
-    parts: usize,
+    /// How many calls have come.
+    calls: u64,
 }
 
 impl Default for Stream {
     fn default() -> Stream {
-        Stream { ids: IdGenerator::new(), parts: 0 }
+        Stream { ids: IdGenerator::new(), calls: 0 }
     }
 }
 
 impl Stream {
     /// Takes one chunk, and gives its calls.
     pub fn push(&mut self, chunk: &Value) -> Vec<StreamedCall> {
-        let before = self.parts;
-        self.parts += parts(chunk).len();
-        let streamed = |(part, call): (usize, Incoming)| {
-            let args = if let Incoming::Call(call) = &call {
-                call.args.to_string()
-            } else {
-                String::new()
-            };
-            StreamedCall::new((before + part) as u64, call, args)
-        };
-        calls_in(chunk, &mut self.ids).into_iter().map(streamed).collect()
+        let calls = calls_in(chunk, &mut self.ids);
+        let first = self.calls;
+        self.calls += calls.len() as u64;
+        (first..).zip(calls).map(|(index, it)| StreamedCall::new(index, it, "")).collect()
     }
 
     /// The stream has ended; nothing was held back.
@@ -65,21 +58,16 @@ impl Stream {
     }
 }
 
-/// The calls, each with the place of its part.
-fn calls_in(response: &Value, ids: &mut IdGenerator) -> Vec<(usize, Incoming)> {
+fn calls_in(response: &Value, ids: &mut IdGenerator) -> Vec<Incoming> {
     let candidate = candidate(response);
     let content = candidate.get("content").unwrap_or(candidate);
     let parts = match items(content.get("parts"), "parts", ids) {
         Ok(parts) => parts,
-        Err(bad) => return vec![(0, bad.into())],
+        Err(bad) => return vec![bad.into()],
     };
-    let mut all = Vec::new();
-    for (place, part) in parts.iter().enumerate() {
-        if let Some(call) = part.get("functionCall").or(part.get("function_call")) {
-            all.push((place, read_call(call, ids)));
-        }
-    }
-    all.extend(unreadable(candidate, ids).map(|it| (parts.len(), it)));
+    let calls = parts.iter().filter_map(|it| it.get("functionCall").or(it.get("function_call")));
+    let mut all: Vec<Incoming> = calls.map(|it| read_call(it, ids)).collect();
+    all.extend(unreadable(candidate, ids));
     all
 }
 

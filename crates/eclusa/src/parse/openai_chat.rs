@@ -89,7 +89,7 @@ impl Stream {
         let deltas = choice.pointer("/delta/tool_calls");
         match items(deltas, "tool_calls", &mut self.ids) {
             Ok(deltas) => deltas.iter().for_each(|it| self.delta(it)),
-            Err(bad) => done.push(StreamedCall::new(u64::MAX, bad.into(), String::new())),
+            Err(bad) => done.push(StreamedCall::new(u64::MAX, bad.into(), "")),
         }
         let finished = choice.get("finish_reason").is_some_and(Value::is_string);
         if finished {

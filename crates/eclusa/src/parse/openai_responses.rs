@@ -174,10 +174,7 @@ impl Stream {
         let Some(incoming) = call_in(item, &mut self.ids) else { return Vec::new() };
         self.given.insert(index);
         self.fragments.end(index, Ending::Broken, &mut self.ids);
-        let text = match item.get("arguments") {
-            Some(Value::String(text)) => text.clone(),
-            other => other.map(ToString::to_string).unwrap_or_default(),
-        };
+        let text = item.get("arguments").and_then(Value::as_str).unwrap_or_default();
         vec![StreamedCall::new(index, incoming, text)]
     }
 

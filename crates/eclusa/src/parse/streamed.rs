@@ -25,15 +25,18 @@ const UNKNOWN_TOOL: &str = "unknown";
 pub struct StreamedCall {
     /// What passes the gate.
     pub incoming: Incoming,
-    /// The index of its block or item in the answer.
+    /// The index of its block or item in the answer; its place among the calls where a wire has no index.
     pub index: u64,
-    /// The arguments as the model wrote them.
-    text: String,
+    arguments: String,
 }
 
 impl StreamedCall {
-    pub(super) fn new(index: u64, incoming: Incoming, text: String) -> StreamedCall {
-        StreamedCall { incoming, index, text }
+    pub(super) fn new(index: u64, incoming: Incoming, text: &str) -> StreamedCall {
+        let arguments = match object(&incoming) {
+            Some(_) if !text.trim().is_empty() => text.to_owned(),
+            object => object.map_or_else(|| "{}".to_owned(), Value::to_string),
+        };
+        StreamedCall { incoming, index, arguments }
     }
 
     /// The tool that it named; `unknown` where it named none.
@@ -47,22 +50,19 @@ impl StreamedCall {
 
     /// Its arguments as the model wrote them; `{}` where no object could be read.
     pub fn arguments(&self) -> &str {
-        match self.object() {
-            Some(_) if !self.text.trim().is_empty() => &self.text,
-            _ => "{}",
-        }
+        &self.arguments
     }
 
     /// Its arguments as an object; an empty one where none could be read.
     pub fn input(&self) -> Value {
-        self.object().cloned().unwrap_or_else(|| Value::Object(serde_json::Map::new()))
+        object(&self.incoming).cloned().unwrap_or_else(|| serde_json::json!({}))
     }
+}
 
-    fn object(&self) -> Option<&Value> {
-        match &self.incoming {
-            Incoming::Call(call) => Some(&call.args).filter(|it| it.is_object()),
-            Incoming::Malformed(_) => None,
-        }
+fn object(incoming: &Incoming) -> Option<&Value> {
+    match incoming {
+        Incoming::Call(call) => Some(&call.args).filter(|it| it.is_object()),
+        Incoming::Malformed(_) => None,
     }
 }
 
