@@ -4,10 +4,8 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use eclusa::redact::SecretRule;
-use eclusa_config::{Config, KeySource, ModelSettings, PriceSettings, ThinkingLevel};
-use eclusa_models::{
-    HttpModel, Model, ScriptModel, Thinking, WireSettings, default_url, model::Price,
-};
+use eclusa_config::{Config, KeySource, ModelSettings, PriceSettings};
+use eclusa_models::{HttpModel, Model, ScriptModel, WireSettings, default_url, model::Price};
 
 use crate::{
     failure::Failure,
@@ -69,12 +67,7 @@ async fn open(workspace: &Path, settings: &ModelSettings) -> Result<OpenedModel,
         native: settings.native,
         window: settings.window,
         output: settings.output,
-        thinking: match settings.thinking {
-            ThinkingLevel::Off => Thinking::Off,
-            ThinkingLevel::Low => Thinking::Low,
-            ThinkingLevel::Medium => Thinking::Medium,
-            ThinkingLevel::High => Thinking::High,
-        },
+        thinking: settings.thinking,
         images: settings.images,
         price: settings.price.as_ref().map(price),
     };

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use eclusa::{Mode, Wire};
+use eclusa::{Mode, Wire, settings::Thinking};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -34,45 +34,13 @@ pub struct ModelSettings {
     /// How many it may write in one reply.
     pub output: u64,
     /// How much it is asked to think.
-    pub thinking: ThinkingLevel,
+    pub thinking: Thinking,
     /// Whether it looks at pictures.
     pub images: bool,
     /// What a million tokens cost.
     pub price: Option<PriceSettings>,
     /// Where it is written.
     pub origin: String,
-}
-
-impl KeywordSet for Wire {
-    const WORDS: &'static [(&'static str, Wire)] =
-        &[word(Wire::Anthropic), word(Wire::Openai), word(Wire::OpenaiChat), word(Wire::Gemini)];
-}
-
-const fn word(wire: Wire) -> (&'static str, Wire) {
-    (wire.as_str(), wire)
-}
-
-/// How much a model is asked to think.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum ThinkingLevel {
-    /// Not at all.
-    #[default]
-    Off,
-    /// A little.
-    Low,
-    /// Some.
-    Medium,
-    /// Much.
-    High,
-}
-
-impl KeywordSet for ThinkingLevel {
-    const WORDS: &'static [(&'static str, ThinkingLevel)] = &[
-        ("off", ThinkingLevel::Off),
-        ("low", ThinkingLevel::Low),
-        ("medium", ThinkingLevel::Medium),
-        ("high", ThinkingLevel::High),
-    ];
 }
 
 /// Where a key comes from: never from a file of ours.
@@ -165,7 +133,7 @@ pub(super) struct ModelEntry {
     /// How many tokens it may write in one reply; 16000 unless said.
     output: Option<u64>,
     /// How much it is asked to think: off, low, medium, high; off unless said.
-    thinking: Option<Keyword<ThinkingLevel>>,
+    thinking: Option<Keyword<Thinking>>,
     /// Whether it looks at pictures; false unless said.
     images: Option<bool>,
     /// What a million tokens cost.

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use eclusa::{Incoming, Wire, parse::StreamedCall};
+use eclusa::{Incoming, Wire, parse::StreamedCall, settings::Thinking};
 use serde_json::{Value, json};
 
 use crate::{
@@ -19,20 +19,6 @@ mod gemini;
 mod openai_chat;
 mod openai_responses;
 mod text;
-
-/// How much a model is asked to think.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Thinking {
-    /// Not at all, or as the provider has it.
-    #[default]
-    Off,
-    /// A little.
-    Low,
-    /// Some.
-    Medium,
-    /// Much.
-    High,
-}
 
 /// A model at an address, as the configuration describes it.
 #[derive(Debug, Clone)]
@@ -236,6 +222,11 @@ pub(crate) fn reader(settings: &WireSettings) -> Box<dyn StreamReader> {
 /// What passes the gate of these calls.
 fn asked(calls: Vec<StreamedCall>) -> Vec<Incoming> {
     calls.into_iter().map(Incoming::from).collect()
+}
+
+/// The effort that OpenAI's wires are asked for.
+fn effort(settings: &WireSettings) -> Option<&'static str> {
+    (settings.thinking != Thinking::Off).then(|| settings.thinking.as_str())
 }
 
 /// A stream that ended before it said why.

@@ -1,5 +1,7 @@
 //! The wires of models.
 
+use crate::words;
+
 /// How a model's API writes messages, tools and calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Wire {
@@ -13,17 +15,10 @@ pub enum Wire {
     Gemini,
 }
 
-impl Wire {
-    /// All of them.
-    pub const ALL: [Wire; 4] = [Wire::Anthropic, Wire::Openai, Wire::OpenaiChat, Wire::Gemini];
-
-    /// The word for it in configurations and on the command line.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Wire::Anthropic => "anthropic",
-            Wire::Openai => "openai",
-            Wire::OpenaiChat => "openai-chat",
-            Wire::Gemini => "gemini",
-        }
-    }
+words! {
+    Wire, "a wire":
+    Anthropic = "anthropic",
+    Openai = "openai",
+    OpenaiChat = "openai-chat",
+    Gemini = "gemini",
 }

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use eclusa::{ToolCall, Wire};
+use eclusa::{ToolCall, Wire, settings::Thinking};
 use eclusa_chat::*;
 use eclusa_models::model::*;
 use eclusa_models::*;

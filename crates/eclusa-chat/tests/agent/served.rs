@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eclusa::{Redactor, Wire};
+use eclusa::{Redactor, Wire, settings::Thinking};
 use eclusa_chat::*;
 use eclusa_models::*;
 

@@ -6,7 +6,7 @@ use eclusa::parse::{StreamedCall, openai_chat};
 use serde_json::{Value, json};
 
 use super::{
-    StreamReader, Thinking, WirePart, WireSettings, asked, count, cut, data_url, in_stream, object,
+    StreamReader, WirePart, WireSettings, asked, count, cut, data_url, effort, in_stream, object,
     separated,
 };
 use crate::model::{Delta, ModelError, ModelReply, ModelRequest, StopReason, Usage, ViewMessage};
@@ -19,19 +19,13 @@ pub(super) fn fields(settings: &WireSettings, request: &ModelRequest) -> Value {
     });
     // Servers that are merely compatible know neither of the newer names.
     let original = settings.url.starts_with("https://api.openai.com");
-    let effort = match settings.thinking {
-        Thinking::Off => None,
-        Thinking::Low => Some("low"),
-        Thinking::Medium => Some("medium"),
-        Thinking::High => Some("high"),
-    };
     if let Some(fields) = body.as_object_mut() {
         let most = if original { "max_completion_tokens" } else { "max_tokens" };
         fields.insert(most.to_owned(), settings.output.into());
         if original {
             fields.insert("prompt_cache_key".to_owned(), request.conversation.as_str().into());
         }
-        if let Some(effort) = effort {
+        if let Some(effort) = effort(settings) {
             fields.insert("reasoning_effort".to_owned(), effort.into());
         }
     }

@@ -6,7 +6,7 @@ use eclusa::parse::{StreamedCall, openai_responses, was_made};
 use serde_json::{Value, json};
 
 use super::{
-    StreamReader, Thinking, WirePart, WireSettings, asked, count, cut, data_url, in_stream, object,
+    StreamReader, WirePart, WireSettings, asked, count, cut, data_url, effort, in_stream, object,
 };
 use crate::model::{Delta, ModelError, ModelReply, ModelRequest, StopReason, Usage, ViewMessage};
 
@@ -19,14 +19,8 @@ pub(super) fn fields(settings: &WireSettings, request: &ModelRequest) -> Value {
         "max_output_tokens": settings.output,
         "prompt_cache_key": request.conversation,
     });
-    let effort = match settings.thinking {
-        Thinking::Off => None,
-        Thinking::Low => Some("low"),
-        Thinking::Medium => Some("medium"),
-        Thinking::High => Some("high"),
-    };
     if let Some(fields) = body.as_object_mut()
-        && let Some(effort) = effort
+        && let Some(effort) = effort(settings)
     {
         let reasoning = json!({"effort": effort, "summary": "auto"});
         fields.insert("reasoning".to_owned(), reasoning);

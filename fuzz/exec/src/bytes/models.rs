@@ -1,9 +1,9 @@
 //! Readers of what models say: blocks in text, tool calls on every wire, whole and streamed, scripts
 //! of models, and transcripts that other agents wrote.
 
-use eclusa::{Wire, parse::fenced};
+use eclusa::{Wire, parse::fenced, settings::Thinking};
 use eclusa_chat::transcript::{ImportFormat, import};
-use eclusa_models::{ReplyReader, ScriptModel, Thinking, WireSettings};
+use eclusa_models::{ReplyReader, ScriptModel, WireSettings};
 use serde_json::Value;
 
 use super::{Target, lossy};

@@ -1,13 +1,13 @@
 //! Streams of every wire, cut anywhere and damaged anyhow: the same reply, or a clean error.
 
-use eclusa::{Incoming, Wire};
+use eclusa::{Incoming, Wire, settings::Thinking};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::super::reply_reader::ReplyReader;
 use crate::{
     model::{Delta, ModelError, ModelReply},
-    wire::{Thinking, WireSettings, default_url},
+    wire::{WireSettings, default_url},
 };
 
 fn settings(wire: Wire, native: bool) -> WireSettings {
