@@ -19,4 +19,4 @@ pub use limits::{TurnLimits, money};
 pub use model::Model;
 pub use script::ScriptModel;
 pub use thinker::{ModelThinker, read_report};
-pub use wire::{WireSettings, default_url, in_words};
+pub use wire::{WireSettings, default_url, headers, in_words};

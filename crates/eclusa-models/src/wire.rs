@@ -65,7 +65,7 @@ pub(crate) fn path(wire: Wire, model: &str) -> String {
 }
 
 /// The headers of a request with this key.
-pub(crate) fn headers(wire: Wire, key: Option<&str>) -> Vec<(&'static str, String)> {
+pub fn headers(wire: Wire, key: Option<&str>) -> Vec<(&'static str, String)> {
     let mut headers = Vec::new();
     if let Some(key) = key {
         headers.push(match wire {

@@ -35,57 +35,57 @@ pub(super) struct EventLines {
     calls: HashMap<(String, String), String>,
 }
 
+impl EventLine {
+    fn new(kind: LineKind, style: Style, text: &str) -> EventLine {
+        EventLine { kind, style, persona: None, text: sanitize(text) }
+    }
+}
+
 impl EventLines {
     /// The line of an event. Text of the model, and what only a screen shows, has none.
     pub(super) fn line(&mut self, event: &AgentEvent) -> Option<EventLine> {
-        let new = |kind, style, text: String| EventLine {
-            kind,
-            style,
-            persona: None,
-            text: sanitize(&text),
-        };
-        match event {
+        let (kind, style, text) = match event {
             AgentEvent::Opened { session, model, persona, resumed } => {
                 let how = if *resumed { "resumed" } else { "new" };
                 let text = format!("{session} ({how}), model {model}, persona {persona}");
-                Some(new(LineKind::Session, Style::Faint, text))
-            }
-            AgentEvent::Task { persona, session, event, .. } => {
-                let line = self.call(session, event)?;
-                Some(EventLine { persona: Some(sanitize(persona)), ..line })
+                (LineKind::Session, Style::Faint, text)
             }
             AgentEvent::Retry { why, wait } => {
                 let text = format!("reply discarded, retrying in {} s: {why}", wait.as_secs());
-                Some(new(LineKind::Note, Style::Warn, text))
+                (LineKind::Note, Style::Warn, text)
             }
             AgentEvent::Compacted { before, after, .. } => {
                 let text = format!("context compacted: about {before} -> {after} tokens");
-                Some(new(LineKind::Note, Style::Faint, text))
+                (LineKind::Note, Style::Faint, text)
             }
-            AgentEvent::Notice(text) => Some(new(LineKind::Note, Style::Warn, text.clone())),
-            event => self.call("", event),
-        }
+            AgentEvent::Notice(text) => (LineKind::Note, Style::Warn, text.clone()),
+            AgentEvent::Task { persona, session, event, .. } => {
+                let line = self.call(session, event)?;
+                return Some(EventLine { persona: Some(sanitize(persona)), ..line });
+            }
+            event => return self.call("", event),
+        };
+        Some(EventLine::new(kind, style, &text))
     }
 
     /// The line of a call, or of its answer.
     fn call(&mut self, session: &str, event: &AgentEvent) -> Option<EventLine> {
-        let (kind, style, text) = match event {
+        match event {
             AgentEvent::Call { id, tool, args, .. } => {
                 let args = brief(args);
                 let text = format!("{tool} {args}");
                 self.calls.insert((session.to_owned(), id.clone()), args);
-                (LineKind::Tool, Style::Faint, text)
+                Some(EventLine::new(LineKind::Tool, Style::Faint, &text))
             }
             AgentEvent::Answered(call) => {
                 let args = self.calls.remove(&(session.to_owned(), call.id.clone()));
                 let (ended, args) = (EndedCall::from(call), args.unwrap_or_default());
                 let (style, mark) = ended.mark();
                 let text = format!("{mark} {:<6} {args}  {}", call.tool, ended.tail());
-                (LineKind::Answer, style, text)
+                Some(EventLine::new(LineKind::Answer, style, &text))
             }
-            _ => return None,
-        };
-        Some(EventLine { kind, style, persona: None, text: sanitize(&text) })
+            _ => None,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    CALL_BYTES, StreamedCall, ToolAnswer,
+    StreamedCall, ToolAnswer,
     fragments::{Ending, Fragments},
     ids::IdGenerator,
     native::{cut_short, incoming, items},
@@ -12,7 +12,7 @@ use crate::Incoming;
 
 /// The calls of a whole message. Blocks of tools that the server runs itself are not calls.
 pub fn calls(message: &Value) -> Vec<Incoming> {
-    let mut ids = IdGenerator::new();
+    let mut ids = IdGenerator::default();
     let blocks = match message.get("content") {
         Some(Value::String(_)) => return Vec::new(),
         content => match items(content, "content", &mut ids) {
@@ -42,31 +42,19 @@ fn stopped(reason: &str) -> Option<&str> {
 }
 
 /// Calls that come in fragments: feed it each event of the stream, then [`finish`](Stream::finish).
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Stream {
     fragments: Fragments,
     /// A call without arguments, and those after it: whether the arguments were none or never
     /// came is known only when the wire says why the model stopped.
     waiting: Vec<u64>,
     last_block: u64,
-    ids: IdGenerator,
-}
-
-impl Default for Stream {
-    fn default() -> Stream {
-        Stream::with_limit(CALL_BYTES)
-    }
 }
 
 impl Stream {
     /// A reader for one streamed message that holds at most this many bytes of unfinished calls.
     pub fn with_limit(bytes: usize) -> Stream {
-        Stream {
-            fragments: Fragments::new(bytes),
-            waiting: Vec::new(),
-            last_block: 0,
-            ids: IdGenerator::new(),
-        }
+        Stream { fragments: Fragments::new(bytes), ..Stream::default() }
     }
 
     /// Takes one event, and gives the calls that are complete now.
@@ -89,7 +77,7 @@ impl Stream {
 
     /// The stream has ended. A call that was not complete by then is answered, not run.
     pub fn finish(mut self) -> Vec<StreamedCall> {
-        self.fragments.end_all(Ending::Broken, &mut self.ids)
+        self.fragments.end_all(Ending::Broken)
     }
 
     fn start(&mut self, index: u64, block: Option<&Value>) {
@@ -123,7 +111,7 @@ impl Stream {
             return Vec::new();
         }
         if self.waiting.is_empty() && !self.fragments.is_bare(index) {
-            return self.fragments.end(index, Ending::Complete, &mut self.ids);
+            return self.fragments.end(index, Ending::Complete);
         }
         self.waiting.push(index);
         Vec::new()
@@ -137,7 +125,7 @@ impl Stream {
                 Some(why) if index == self.last_block => Ending::Stopped(why),
                 _ => Ending::Complete,
             };
-            done.extend(self.fragments.end(index, ending, &mut self.ids));
+            done.extend(self.fragments.end(index, ending));
         }
         done
     }

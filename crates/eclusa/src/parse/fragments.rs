@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{
-    StreamedCall,
+    CALL_BYTES, StreamedCall,
     ids::IdGenerator,
     native::{cut_short, incoming_from_text, malformed},
 };
@@ -37,6 +37,14 @@ pub(super) struct Fragments {
     limit: usize,
     /// A call was left out because there were too many.
     too_many: bool,
+    /// For calls to which the model gave no id.
+    pub(super) ids: IdGenerator,
+}
+
+impl Default for Fragments {
+    fn default() -> Fragments {
+        Fragments::new(CALL_BYTES)
+    }
 }
 
 /// What has come of one call.
@@ -52,7 +60,8 @@ struct Fragment {
 
 impl Fragments {
     pub(super) fn new(limit: usize) -> Fragments {
-        Fragments { open: BTreeMap::new(), held: 0, limit, too_many: false }
+        let (open, ids) = (BTreeMap::new(), IdGenerator::default());
+        Fragments { open, held: 0, limit, too_many: false, ids }
     }
 
     #[cfg(test)]
@@ -157,15 +166,10 @@ impl Fragments {
     }
 
     /// Ends one call.
-    pub(super) fn end(
-        &mut self,
-        index: u64,
-        ending: Ending<'_>,
-        ids: &mut IdGenerator,
-    ) -> Vec<StreamedCall> {
+    pub(super) fn end(&mut self, index: u64, ending: Ending<'_>) -> Vec<StreamedCall> {
         let Some(it) = self.open.remove(&index) else { return Vec::new() };
         self.held = self.held.saturating_sub(it.bytes());
-        it.streamed(index, ending, ids)
+        it.streamed(index, ending, &mut self.ids)
     }
 
     /// True when a call has no arguments so far: it is either complete or has not begun.
@@ -174,13 +178,10 @@ impl Fragments {
     }
 
     /// Ends all calls, in the order of their indices.
-    pub(super) fn end_all(
-        &mut self,
-        ending: Ending<'_>,
-        ids: &mut IdGenerator,
-    ) -> Vec<StreamedCall> {
+    pub(super) fn end_all(&mut self, ending: Ending<'_>) -> Vec<StreamedCall> {
         self.held = 0;
         let open = std::mem::take(&mut self.open);
+        let ids = &mut self.ids;
         let mut all: Vec<StreamedCall> =
             open.into_iter().flat_map(|(index, it)| it.streamed(index, ending, ids)).collect();
         if std::mem::take(&mut self.too_many) {

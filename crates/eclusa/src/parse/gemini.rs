@@ -12,7 +12,7 @@ use crate::{Incoming, json::brief};
 /// The calls of a whole response or content. Of a response with several candidates, which are
 /// alternatives, those of the first.
 pub fn calls(response: &Value) -> Vec<Incoming> {
-    calls_in(response, &mut IdGenerator::new())
+    calls_in(response, &mut IdGenerator::default())
 }
 
 /// The content of a response, or of a chunk, that is read: of several candidates, which are alternatives,
@@ -30,17 +30,11 @@ pub fn parts(response: &Value) -> &[Value] {
 
 /// Calls of a streamed response. Each part holds a whole call, so that nothing is held between
 /// chunks.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Stream {
     ids: IdGenerator,
     /// How many calls have come.
     calls: u64,
-}
-
-impl Default for Stream {
-    fn default() -> Stream {
-        Stream { ids: IdGenerator::new(), calls: 0 }
-    }
 }
 
 impl Stream {

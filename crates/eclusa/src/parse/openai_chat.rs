@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    CALL_BYTES, StreamedCall, ToolAnswer,
+    StreamedCall, ToolAnswer,
     fragments::{Ending, Fragments},
     ids::IdGenerator,
     native::{cut_short, foreign_kind, incoming_from_text, items},
@@ -13,7 +13,7 @@ use crate::Incoming;
 /// The calls of a whole response, choice or assistant message. Of a response with several
 /// choices, which are alternatives, those of the first.
 pub fn calls(response: &Value) -> Vec<Incoming> {
-    let mut ids = IdGenerator::new();
+    let mut ids = IdGenerator::default();
     let choice = response.pointer("/choices/0").unwrap_or(response);
     let message = choice.get("message").unwrap_or(choice);
     let entries = match items(message.get("tool_calls"), "tool_calls", &mut ids) {
@@ -63,22 +63,15 @@ pub fn choice(chunk: &Value) -> Option<&Value> {
 }
 
 /// Calls that come in fragments: feed it each chunk of the stream, then [`finish`](Stream::finish).
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Stream {
     fragments: Fragments,
-    ids: IdGenerator,
-}
-
-impl Default for Stream {
-    fn default() -> Stream {
-        Stream::with_limit(CALL_BYTES)
-    }
 }
 
 impl Stream {
     /// A reader for one streamed response that holds at most this many bytes of unfinished calls.
     pub fn with_limit(bytes: usize) -> Stream {
-        Stream { fragments: Fragments::new(bytes), ids: IdGenerator::new() }
+        Stream { fragments: Fragments::new(bytes) }
     }
 
     /// Takes one chunk, and gives the calls that are complete now: all of them, when the chunk
@@ -87,21 +80,21 @@ impl Stream {
         let Some(choice) = choice(chunk) else { return Vec::new() };
         let mut done = Vec::new();
         let deltas = choice.pointer("/delta/tool_calls");
-        match items(deltas, "tool_calls", &mut self.ids) {
+        match items(deltas, "tool_calls", &mut self.fragments.ids) {
             Ok(deltas) => deltas.iter().for_each(|it| self.delta(it)),
             Err(bad) => done.push(StreamedCall::new(u64::MAX, bad.into(), "")),
         }
         let finished = choice.get("finish_reason").is_some_and(Value::is_string);
         if finished {
             let ending = stopped(choice).map_or(Ending::Complete, Ending::Stopped);
-            done.extend(self.fragments.end_all(ending, &mut self.ids));
+            done.extend(self.fragments.end_all(ending));
         }
         done
     }
 
     /// The stream has ended. A call that was not complete by then is answered, not run.
     pub fn finish(mut self) -> Vec<StreamedCall> {
-        self.fragments.end_all(Ending::Broken, &mut self.ids)
+        self.fragments.end_all(Ending::Broken)
     }
 
     fn delta(&mut self, delta: &Value) {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::{
-    CALL_BYTES, StreamedCall, ToolAnswer,
+    StreamedCall, ToolAnswer,
     fragments::{Ending, Fragments},
     ids::IdGenerator,
     native::{cut_short, foreign_kind, incoming_from_text, items},
@@ -19,7 +19,7 @@ const FOREIGN: [&str; 5] =
 
 /// The calls of a whole response, or of a list of output items.
 pub fn calls(response: &Value) -> Vec<Incoming> {
-    let mut ids = IdGenerator::new();
+    let mut ids = IdGenerator::default();
     let output = response.get("output").unwrap_or(response);
     let output = if output.is_object() { None } else { Some(output) };
     match items(output, "output", &mut ids) {
@@ -60,31 +60,19 @@ fn with_name(item: &Value) -> Option<Value> {
 }
 
 /// Calls that come in fragments: feed it each event of the stream, then [`finish`](Stream::finish).
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Stream {
     fragments: Fragments,
     /// Items that were given out already, by index; the end of the response names them again.
     given: BTreeSet<u64>,
     /// The same by call id, for items that came without an index.
     given_ids: BTreeSet<String>,
-    ids: IdGenerator,
-}
-
-impl Default for Stream {
-    fn default() -> Stream {
-        Stream::with_limit(CALL_BYTES)
-    }
 }
 
 impl Stream {
     /// A reader for one streamed response that holds at most this many bytes of unfinished calls.
     pub fn with_limit(bytes: usize) -> Stream {
-        Stream {
-            fragments: Fragments::new(bytes),
-            given: BTreeSet::new(),
-            given_ids: BTreeSet::new(),
-            ids: IdGenerator::new(),
-        }
+        Stream { fragments: Fragments::new(bytes), ..Stream::default() }
     }
 
     /// Takes one event, and gives the calls that are complete now.
@@ -114,7 +102,7 @@ impl Stream {
 
     /// The stream has ended. A call that was not complete by then is answered, not run.
     pub fn finish(mut self) -> Vec<StreamedCall> {
-        self.fragments.end_all(Ending::Broken, &mut self.ids)
+        self.fragments.end_all(Ending::Broken)
     }
 
     fn added(&mut self, index: u64, item: Option<&Value>) {
@@ -169,11 +157,11 @@ impl Stream {
                 Some(Value::String(whole)) => self.fragments.whole_text(index, whole),
                 Some(value) => self.fragments.whole_value(index, value),
             }
-            return self.fragments.end(index, Ending::Complete, &mut self.ids);
+            return self.fragments.end(index, Ending::Complete);
         }
-        let Some(incoming) = call_in(item, &mut self.ids) else { return Vec::new() };
+        let Some(incoming) = call_in(item, &mut self.fragments.ids) else { return Vec::new() };
         self.given.insert(index);
-        self.fragments.end(index, Ending::Broken, &mut self.ids);
+        self.fragments.end(index, Ending::Broken);
         let text = item.get("arguments").and_then(Value::as_str).unwrap_or_default();
         vec![StreamedCall::new(index, incoming, text)]
     }
@@ -188,7 +176,7 @@ impl Stream {
                 done.extend(self.done(index, Some(item)));
             }
         }
-        done.extend(self.fragments.end_all(ending, &mut self.ids));
+        done.extend(self.fragments.end_all(ending));
         done
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use eclusa::Wire;
-use eclusa_models::default_url;
+use eclusa_models::{default_url, headers};
 use eclusa_net::http_client;
 use reqwest::{Url, redirect};
 use serde_json::Value;
@@ -101,13 +101,9 @@ impl ModelServer {
         if let Some(name) = &self.key {
             let key = std::env::var(name)
                 .map_err(|_| format!("the variable `{name}` for the key is not set"))?;
-            request = match self.wire {
-                Wire::Anthropic => {
-                    request.header("x-api-key", key).header("anthropic-version", "2023-06-01")
-                }
-                Wire::Gemini => request.header("x-goog-api-key", key),
-                Wire::Openai | Wire::OpenaiChat => request.bearer_auth(key),
-            };
+            for (name, value) in headers(self.wire, Some(&key)) {
+                request = request.header(name, value);
+            }
         }
         let mut response = request.send().await.map_err(|err| chain(&err.without_url()))?;
         if !response.status().is_success() {
