@@ -11,10 +11,10 @@ use std::{
 
 use eclusa::{
     Approver as _, AuditSink as _, Blocked, Decision, Gate, PermissionClass, Question, Reason,
-    Registration, Registry, Scene, Source, Tool, ToolCall, Verdict,
+    Registration, Registry, Scene, Source, Tool, ToolCall, Verdict, Wire,
     approve::{GivenAnswer, QuestionPage, Questions as _},
     audit::{Draft, Log},
-    registry::{Shape, WhichTools},
+    registry::WhichTools,
 };
 use eclusa_config::{Config, Layer};
 use eclusa_store::{Durability, Options, SqliteQueue, SqliteStore};
@@ -104,7 +104,7 @@ fn tools(count: usize) -> Told {
     registry.register_all(tools.collect()).into_iter().collect::<Result<(), _>>()?;
     plain(&format!("{count} tools: register all"), began.elapsed());
     let began = Instant::now();
-    registry.declare(Shape::Mcp, &WhichTools::All, &Scene::default())?;
+    registry.declare(Wire::Anthropic, &WhichTools::All, &Scene::default())?;
     plain(&format!("{count} tools: declare all, the first time"), began.elapsed());
     let searching = shortest(5, || registry.search("what tool 17 does", &Scene::default()).len());
     plain(&format!("{count} tools: search"), searching);

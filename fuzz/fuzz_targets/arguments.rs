@@ -47,9 +47,9 @@ fuzz_target!(|input: &[u8]| {
     check(ToolCall::new("c", "any", Value::String(text.to_owned())));
 });
 
-fn only(mut asked: Vec<Incoming>) -> Incoming {
+fn only(mut asked: Vec<impl Into<Incoming>>) -> Incoming {
     assert_eq!(asked.len(), 1, "exactly one answer for one call");
-    asked.remove(0)
+    asked.remove(0).into()
 }
 
 fn in_fragments(text: &str, size: usize) -> Incoming {

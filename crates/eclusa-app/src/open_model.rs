@@ -4,10 +4,8 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use eclusa::redact::SecretRule;
-use eclusa_config::{Config, KeySource, ModelSettings, ModelWire, PriceSettings, ThinkingLevel};
-use eclusa_models::{
-    HttpModel, Model, ScriptModel, Thinking, WireKind, WireSettings, model::Price,
-};
+use eclusa_config::{Config, KeySource, ModelSettings, PriceSettings};
+use eclusa_models::{HttpModel, Model, ScriptModel, WireSettings, default_url, model::Price};
 
 use crate::{
     failure::Failure,
@@ -61,26 +59,15 @@ async fn open(workspace: &Path, settings: &ModelSettings) -> Result<OpenedModel,
         Some(key) => Some(literal(key).map_err(wrong)?),
         None => None,
     };
-    let wire = match settings.wire {
-        ModelWire::Anthropic => WireKind::Anthropic,
-        ModelWire::Openai => WireKind::OpenaiResponses,
-        ModelWire::OpenaiChat => WireKind::OpenaiChat,
-        ModelWire::Gemini => WireKind::Gemini,
-    };
     let described = WireSettings {
         name: settings.name.clone(),
-        wire,
+        wire: settings.wire,
         model: settings.model.clone(),
-        url: settings.url.clone().unwrap_or_else(|| wire.default_url().to_owned()),
+        url: settings.url.clone().unwrap_or_else(|| default_url(settings.wire).to_owned()),
         native: settings.native,
         window: settings.window,
         output: settings.output,
-        thinking: match settings.thinking {
-            ThinkingLevel::Off => Thinking::Off,
-            ThinkingLevel::Low => Thinking::Low,
-            ThinkingLevel::Medium => Thinking::Medium,
-            ThinkingLevel::High => Thinking::High,
-        },
+        thinking: settings.thinking,
         images: settings.images,
         price: settings.price.as_ref().map(price),
     };

@@ -187,6 +187,15 @@ impl TurnEnd {
             TurnEnd::Failed(_) => "failed",
         }
     }
+
+    /// Why it is not finished, for people; `None` when it is.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            TurnEnd::Done => None,
+            TurnEnd::Failed(what) | TurnEnd::Limit(what) => Some(what),
+            other => Some(other.as_str()),
+        }
+    }
 }
 
 /// What a turn came to.

@@ -292,8 +292,9 @@ impl TranscriptItem {
                 model: text("model")?,
                 persona: text("persona")?,
                 task: value.get("task").and_then(|it| {
-                    let of = |name: &str| it.get(name).and_then(Value::as_str).map(str::to_owned);
-                    Some(TaskOrigin { conversation: of("session")?, prefix: of("prefix")? })
+                    let field =
+                        |name: &str| it.get(name).and_then(Value::as_str).map(str::to_owned);
+                    Some(TaskOrigin { conversation: field("session")?, prefix: field("prefix")? })
                 }),
             },
             ("said", "user") => {
@@ -302,12 +303,12 @@ impl TranscriptItem {
             ("said", _) => ItemBody::Model { text: content?, thoughts: text("thoughts") },
             ("call", _) => {
                 let call = value.get("tool_call")?;
-                let of = |name: &str| call.get(name).and_then(Value::as_str).map(str::to_owned);
+                let field = |name: &str| call.get(name).and_then(Value::as_str).map(str::to_owned);
                 ItemBody::Call {
-                    id: of("id")?,
-                    name: of("name")?,
+                    id: field("id")?,
+                    name: field("name")?,
                     args: call.get("args").cloned().unwrap_or_default(),
-                    reason: of("reason"),
+                    reason: field("reason"),
                 }
             }
             ("answer", _) => ItemBody::Answer(AnswerItem::from_json(value.get("tool_result")?)?),
@@ -316,11 +317,11 @@ impl TranscriptItem {
             }
             ("resumed", _) => {
                 let call = value.get("tool_call")?;
-                let of = |name: &str| call.get(name).and_then(Value::as_str).map(str::to_owned);
+                let field = |name: &str| call.get(name).and_then(Value::as_str).map(str::to_owned);
                 ItemBody::Resumed {
-                    id: of("id")?,
+                    id: field("id")?,
                     approval: number("approval")?,
-                    name: of("name")?,
+                    name: field("name")?,
                     args: call.get("args").cloned().unwrap_or_default(),
                 }
             }

@@ -64,7 +64,7 @@ impl TaskTool {
 
     async fn work(&self, job: &Job) -> Result<Output, ToolError> {
         let parent = task_parent::current().ok_or_else(|| {
-            ToolError::new("a task is part of a conversation with a model, and there is none here")
+            ToolError::new("a task is part of a session with a model, and there is none here")
         })?;
         if parent.depth >= self.most {
             return Err(ToolError::new("tasks start no tasks here (limits.tasks)"));

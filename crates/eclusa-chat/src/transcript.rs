@@ -191,8 +191,9 @@ pub fn fate_in<'a>(
                 fate = CallFate::Started { number };
             }
             "ended" => {
-                let of = |place: &str| body.pointer(place).and_then(Value::as_u64);
-                let approval = of("/changes/approval/question").or(of("/approval/question"));
+                let number_at = |place: &str| body.pointer(place).and_then(Value::as_u64);
+                let approval = number_at("/changes/approval/question")
+                    .or_else(|| number_at("/approval/question"));
                 if let (Some(approval), "parked") = (approval, text("code")) {
                     return CallFate::Parked { approval, number };
                 }

@@ -12,8 +12,10 @@ use eclusa_term::{failure, screen, since, terminal, timestamp};
 use crate::{archive, transcript_spool};
 
 pub mod ask;
+mod call_line;
 pub mod chat;
 mod chat_screen;
+mod event_line;
 pub mod feed;
 mod model_choice;
 pub mod models;

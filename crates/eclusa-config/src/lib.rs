@@ -10,10 +10,7 @@ pub use config::{Config, UnknownTool};
 pub use error::{ConfigError, ConfigErrors};
 pub use grant_rule::{rule_text, with_rule};
 pub use layer::{Layer, Setting, Trust};
-pub use models::{
-    KeySource, ModelSettings, ModelWire, PersonaSettings, PriceSettings, ThinkingLevel,
-    TurnSettings,
-};
+pub use models::{KeySource, ModelSettings, PersonaSettings, PriceSettings, TurnSettings};
 pub use notifications::{ApprovalsSettings, NotificationForm, NotificationSettings};
 pub use preflight::{PreflightReach, PreflightSettings};
 pub use redact::{RedactRule, RedactSettings, RedactionError};

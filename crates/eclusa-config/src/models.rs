@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use eclusa::Mode;
+use eclusa::{Mode, Wire, settings::Thinking};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -20,7 +20,7 @@ pub struct ModelSettings {
     /// Its name.
     pub name: String,
     /// How its server is spoken to.
-    pub wire: ModelWire,
+    pub wire: Wire,
     /// What its server calls it.
     pub model: String,
     /// The address of the server; `None`: that of the provider.
@@ -34,58 +34,13 @@ pub struct ModelSettings {
     /// How many it may write in one reply.
     pub output: u64,
     /// How much it is asked to think.
-    pub thinking: ThinkingLevel,
+    pub thinking: Thinking,
     /// Whether it looks at pictures.
     pub images: bool,
     /// What a million tokens cost.
     pub price: Option<PriceSettings>,
     /// Where it is written.
     pub origin: String,
-}
-
-/// How a model's server is spoken to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ModelWire {
-    /// Anthropic Messages.
-    Anthropic,
-    /// OpenAI Responses.
-    Openai,
-    /// OpenAI Chat Completions.
-    OpenaiChat,
-    /// Gemini.
-    Gemini,
-}
-
-impl KeywordSet for ModelWire {
-    const WORDS: &'static [(&'static str, ModelWire)] = &[
-        ("anthropic", ModelWire::Anthropic),
-        ("openai", ModelWire::Openai),
-        ("openai-chat", ModelWire::OpenaiChat),
-        ("gemini", ModelWire::Gemini),
-    ];
-}
-
-/// How much a model is asked to think.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum ThinkingLevel {
-    /// Not at all.
-    #[default]
-    Off,
-    /// A little.
-    Low,
-    /// Some.
-    Medium,
-    /// Much.
-    High,
-}
-
-impl KeywordSet for ThinkingLevel {
-    const WORDS: &'static [(&'static str, ThinkingLevel)] = &[
-        ("off", ThinkingLevel::Off),
-        ("low", ThinkingLevel::Low),
-        ("medium", ThinkingLevel::Medium),
-        ("high", ThinkingLevel::High),
-    ];
 }
 
 /// Where a key comes from: never from a file of ours.
@@ -163,7 +118,7 @@ impl Default for TurnSettings {
 pub(super) struct ModelEntry {
     /// How its server is spoken to: anthropic, openai (Responses), openai-chat (and everything
     /// compatible: llama.cpp, ollama, vLLM), gemini.
-    wire: Keyword<ModelWire>,
+    wire: Keyword<Wire>,
     /// What its server calls it.
     model: String,
     /// The address of the server; that of the provider unless said. Without encryption on this
@@ -178,7 +133,7 @@ pub(super) struct ModelEntry {
     /// How many tokens it may write in one reply; 16000 unless said.
     output: Option<u64>,
     /// How much it is asked to think: off, low, medium, high; off unless said.
-    thinking: Option<Keyword<ThinkingLevel>>,
+    thinking: Option<Keyword<Thinking>>,
     /// Whether it looks at pictures; false unless said.
     images: Option<bool>,
     /// What a million tokens cost.

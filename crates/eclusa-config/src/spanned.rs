@@ -3,13 +3,13 @@
 use std::{borrow::Cow, ops::Range};
 
 use eclusa::{
-    Cut, Decision, Durability, Mode, OnNoApprover, PermissionClass,
+    Cut, Decision, Durability, Mode, OnNoApprover, PermissionClass, Wire,
     approve::Proof,
     audit::ArgsInLog,
     catalogue::Language,
     policy::Access,
     preflight::PreflightStep,
-    settings::{ServerPermission, WorkspaceAccess},
+    settings::{ServerPermission, Thinking, WorkspaceAccess},
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de::Error as _};
@@ -61,7 +61,9 @@ macro_rules! tables {
     )+};
 }
 
-tables! { Decision, Durability, Mode, PermissionClass, Proof, ServerPermission, WorkspaceAccess }
+tables! {
+    Decision, Durability, Mode, PermissionClass, Proof, ServerPermission, Thinking, Wire, WorkspaceAccess,
+}
 
 /// One of a few words.
 #[derive(Debug, Clone, Copy)]

@@ -12,7 +12,7 @@ use crate::{
 };
 
 mod reply_reader;
-mod sse;
+pub(crate) mod sse;
 
 pub use reply_reader::ReplyReader;
 
@@ -42,7 +42,7 @@ impl HttpModel {
         let base = settings.url.trim_end_matches('/');
         // People copy addresses with the version in them.
         let base = base.strip_suffix("/v1").unwrap_or(base);
-        let whole = format!("{base}{}", settings.wire.path(&settings.model));
+        let whole = format!("{base}{}", wire::path(settings.wire, &settings.model));
         let address = checked(&whole)?;
         let client = eclusa_net::http_client()
             .redirect(Policy::none())
@@ -60,7 +60,7 @@ impl HttpModel {
             model: settings.model.clone(),
             wire: settings.wire.as_str(),
             host,
-            declares: settings.native.then(|| settings.wire.shape()),
+            declares: settings.native.then_some(settings.wire),
             window: settings.window,
             output: settings.output,
             images: settings.images,
@@ -79,7 +79,7 @@ impl HttpModel {
             .post(self.address.clone())
             .header("content-type", "application/json")
             .header("accept", "text/event-stream");
-        for (name, value) in self.settings.wire.headers(self.key.as_deref()) {
+        for (name, value) in wire::headers(self.settings.wire, self.key.as_deref()) {
             request = request.header(name, value);
         }
         let sending = tokio::time::timeout(MAX_SILENCE, request.body(body).send());
@@ -162,7 +162,7 @@ async fn refused(mut response: Response, host: &str) -> ModelError {
 }
 
 fn meaning(status: StatusCode, body: &str, after: Option<Duration>, host: &str) -> ModelError {
-    let what = match said(body) {
+    let what = match error_message(body) {
         said if said.is_empty() => format!("{host} answered {status}"),
         said => format!("{host} answered {status}: {said}"),
     };
@@ -180,7 +180,7 @@ fn meaning(status: StatusCode, body: &str, after: Option<Duration>, host: &str) 
 }
 
 /// What a server says of a failure, in one line. Pages of those who stand before it say nothing.
-fn said(body: &str) -> String {
+fn error_message(body: &str) -> String {
     let value: Value = serde_json::from_str(body).unwrap_or_default();
     let value = value.get(0).unwrap_or(&value);
     let error = value.get("error").unwrap_or(value);

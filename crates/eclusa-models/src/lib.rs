@@ -14,9 +14,9 @@ mod thinker;
 pub mod turn;
 mod wire;
 
-pub use http::{HttpModel, ReplyReader};
+pub use http::{HttpModel, ReplyReader, sse::EventReader};
 pub use limits::{TurnLimits, money};
 pub use model::Model;
 pub use script::ScriptModel;
 pub use thinker::{ModelThinker, read_report};
-pub use wire::{Thinking, WireKind, WireSettings, in_words};
+pub use wire::{WireSettings, default_url, headers, in_words};

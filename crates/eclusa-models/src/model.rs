@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use eclusa::{Incoming, parse::ToolAnswer, registry::Shape};
+use eclusa::{Incoming, Wire, parse::ToolAnswer};
 use futures::future::BoxFuture;
 use serde_json::Value;
 
@@ -35,8 +35,8 @@ pub struct ModelProfile {
     pub wire: &'static str,
     /// The host that requests go to; empty where they do not leave this process.
     pub host: String,
-    /// How it wants tools declared. `None`: in `tool` blocks, taught by text.
-    pub declares: Option<Shape>,
+    /// The wire whose native calls it has. `None`: `tool` blocks, taught by text.
+    pub declares: Option<Wire>,
     /// How many tokens it can look at, and how many of them it may write.
     pub window: u64,
     /// How many tokens it may write in one reply.

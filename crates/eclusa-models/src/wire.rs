@@ -1,11 +1,12 @@
 //! The wires: a request as each provider wants it, and its stream read back into one reply.
 //!
 //! Bodies are pure functions of the request. What a model sent goes back to the same wire and model
-//! as it came; everything else is rebuilt from words, calls and answers.
+//! as it came, with the calls that `eclusa::parse` read; everything else is rebuilt from words, calls
+//! and answers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use eclusa::registry::Shape;
+use eclusa::{Incoming, Wire, parse::StreamedCall, settings::Thinking};
 use serde_json::{Value, json};
 
 use crate::{
@@ -19,40 +20,13 @@ mod openai_chat;
 mod openai_responses;
 mod text;
 
-/// The wires there are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WireKind {
-    /// Anthropic Messages.
-    Anthropic,
-    /// OpenAI Responses.
-    OpenaiResponses,
-    /// OpenAI Chat Completions, and what is compatible with it.
-    OpenaiChat,
-    /// Gemini.
-    Gemini,
-}
-
-/// How much a model is asked to think.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Thinking {
-    /// Not at all, or as the provider has it.
-    #[default]
-    Off,
-    /// A little.
-    Low,
-    /// Some.
-    Medium,
-    /// Much.
-    High,
-}
-
 /// A model at an address, as the configuration describes it.
 #[derive(Debug, Clone)]
 pub struct WireSettings {
     /// What the configuration calls it.
     pub name: String,
     /// The wire.
-    pub wire: WireKind,
+    pub wire: Wire,
     /// What its server calls it.
     pub model: String,
     /// The address of the server.
@@ -71,66 +45,39 @@ pub struct WireSettings {
     pub price: Option<Price>,
 }
 
-impl WireKind {
-    /// All of them.
-    pub const ALL: [WireKind; 4] =
-        [WireKind::Anthropic, WireKind::OpenaiResponses, WireKind::OpenaiChat, WireKind::Gemini];
-
-    /// The word for it in the configuration.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            WireKind::Anthropic => "anthropic",
-            WireKind::OpenaiResponses => "openai",
-            WireKind::OpenaiChat => "openai-chat",
-            WireKind::Gemini => "gemini",
-        }
+/// Where a wire is found unless the configuration says otherwise.
+pub fn default_url(wire: Wire) -> &'static str {
+    match wire {
+        Wire::Anthropic => "https://api.anthropic.com",
+        Wire::Openai | Wire::OpenaiChat => "https://api.openai.com",
+        Wire::Gemini => "https://generativelanguage.googleapis.com",
     }
+}
 
-    /// Where it is found unless the configuration says otherwise.
-    pub fn default_url(self) -> &'static str {
-        match self {
-            WireKind::Anthropic => "https://api.anthropic.com",
-            WireKind::OpenaiResponses | WireKind::OpenaiChat => "https://api.openai.com",
-            WireKind::Gemini => "https://generativelanguage.googleapis.com",
-        }
+/// The path of a request, below the address.
+pub(crate) fn path(wire: Wire, model: &str) -> String {
+    match wire {
+        Wire::Anthropic => "/v1/messages".to_owned(),
+        Wire::Openai => "/v1/responses".to_owned(),
+        Wire::OpenaiChat => "/v1/chat/completions".to_owned(),
+        Wire::Gemini => format!("/v1beta/models/{model}:streamGenerateContent?alt=sse"),
     }
+}
 
-    pub(crate) fn shape(self) -> Shape {
-        match self {
-            WireKind::Anthropic => Shape::Anthropic,
-            WireKind::OpenaiResponses => Shape::OpenAiResponses,
-            WireKind::OpenaiChat => Shape::OpenAiChat,
-            WireKind::Gemini => Shape::Gemini,
-        }
+/// The headers of a request with this key.
+pub fn headers(wire: Wire, key: Option<&str>) -> Vec<(&'static str, String)> {
+    let mut headers = Vec::new();
+    if let Some(key) = key {
+        headers.push(match wire {
+            Wire::Anthropic => ("x-api-key", key.to_owned()),
+            Wire::Openai | Wire::OpenaiChat => ("authorization", format!("Bearer {key}")),
+            Wire::Gemini => ("x-goog-api-key", key.to_owned()),
+        });
     }
-
-    /// The path of a request, below the address.
-    pub(crate) fn path(self, model: &str) -> String {
-        match self {
-            WireKind::Anthropic => "/v1/messages".to_owned(),
-            WireKind::OpenaiResponses => "/v1/responses".to_owned(),
-            WireKind::OpenaiChat => "/v1/chat/completions".to_owned(),
-            WireKind::Gemini => format!("/v1beta/models/{model}:streamGenerateContent?alt=sse"),
-        }
+    if wire == Wire::Anthropic {
+        headers.push(("anthropic-version", "2023-06-01".to_owned()));
     }
-
-    /// The headers of a request with this key.
-    pub(crate) fn headers(self, key: Option<&str>) -> Vec<(&'static str, String)> {
-        let mut headers = Vec::new();
-        if let Some(key) = key {
-            headers.push(match self {
-                WireKind::Anthropic => ("x-api-key", key.to_owned()),
-                WireKind::OpenaiResponses | WireKind::OpenaiChat => {
-                    ("authorization", format!("Bearer {key}"))
-                }
-                WireKind::Gemini => ("x-goog-api-key", key.to_owned()),
-            });
-        }
-        if self == WireKind::Anthropic {
-            headers.push(("anthropic-version", "2023-06-01".to_owned()));
-        }
-        headers
-    }
+    headers
 }
 
 /// What a wire makes of one message.
@@ -162,10 +109,10 @@ pub(crate) struct WireCache {
 /// before it.
 pub(crate) fn body(settings: &WireSettings, request: &ModelRequest, cache: &WireCache) -> Vec<u8> {
     let (fields, list) = match settings.wire {
-        WireKind::Anthropic => (anthropic::fields(settings, request), "messages"),
-        WireKind::OpenaiResponses => (openai_responses::fields(settings, request), "input"),
-        WireKind::OpenaiChat => (openai_chat::fields(settings, request), "messages"),
-        WireKind::Gemini => (gemini::fields(settings, request), "contents"),
+        Wire::Anthropic => (anthropic::fields(settings, request), "messages"),
+        Wire::Openai => (openai_responses::fields(settings, request), "input"),
+        Wire::OpenaiChat => (openai_chat::fields(settings, request), "messages"),
+        Wire::Gemini => (gemini::fields(settings, request), "contents"),
     };
     let mut body = fields.to_string();
     // The brace at its end: more follows.
@@ -179,12 +126,12 @@ pub(crate) fn body(settings: &WireSettings, request: &ModelRequest, cache: &Wire
         false => part(settings.wire, &text::flattened(message)),
     };
     cache.parts.with(&request.messages, part, |parts| match settings.wire {
-        WireKind::Anthropic => anthropic::write(parts, &mut body),
-        WireKind::OpenaiResponses => {
+        Wire::Anthropic => anthropic::write(parts, &mut body),
+        Wire::Openai => {
             separated(parts.iter().map(|(_, it)| it.json.as_str()), &mut body);
         }
-        WireKind::OpenaiChat => openai_chat::write(&request.system, parts, &mut body),
-        WireKind::Gemini => gemini::write(parts, &mut body),
+        Wire::OpenaiChat => openai_chat::write(&request.system, parts, &mut body),
+        Wire::Gemini => gemini::write(parts, &mut body),
     });
     body.push_str("]}");
     body.into_bytes()
@@ -207,12 +154,12 @@ impl WireCache {
     }
 }
 
-fn part(wire: WireKind, message: &ViewMessage) -> WirePart {
+fn part(wire: Wire, message: &ViewMessage) -> WirePart {
     match wire {
-        WireKind::Anthropic => anthropic::part(message),
-        WireKind::OpenaiResponses => openai_responses::part(message),
-        WireKind::OpenaiChat => openai_chat::part(message),
-        WireKind::Gemini => gemini::part(message),
+        Wire::Anthropic => anthropic::part(message),
+        Wire::Openai => openai_responses::part(message),
+        Wire::OpenaiChat => openai_chat::part(message),
+        Wire::Gemini => gemini::part(message),
     }
 }
 
@@ -261,15 +208,25 @@ pub(crate) trait StreamReader: Send {
 /// A reader for one reply.
 pub(crate) fn reader(settings: &WireSettings) -> Box<dyn StreamReader> {
     let reader: Box<dyn StreamReader> = match settings.wire {
-        WireKind::Anthropic => Box::<anthropic::AnthropicReader>::default(),
-        WireKind::OpenaiResponses => Box::<openai_responses::ResponsesReader>::default(),
-        WireKind::OpenaiChat => Box::<openai_chat::ChatReader>::default(),
-        WireKind::Gemini => Box::<gemini::GeminiReader>::default(),
+        Wire::Anthropic => Box::<anthropic::AnthropicReader>::default(),
+        Wire::Openai => Box::<openai_responses::ResponsesReader>::default(),
+        Wire::OpenaiChat => Box::<openai_chat::ChatReader>::default(),
+        Wire::Gemini => Box::<gemini::GeminiReader>::default(),
     };
     match settings.native {
         true => reader,
         false => Box::new(text::BlockReader::new(reader)),
     }
+}
+
+/// What passes the gate of these calls.
+fn asked(calls: Vec<StreamedCall>) -> Vec<Incoming> {
+    calls.into_iter().map(Incoming::from).collect()
+}
+
+/// The effort that OpenAI's wires are asked for.
+fn effort(settings: &WireSettings) -> Option<&'static str> {
+    (settings.thinking != Thinking::Off).then(|| settings.thinking.as_str())
 }
 
 /// A stream that ended before it said why.

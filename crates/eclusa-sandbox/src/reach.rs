@@ -22,10 +22,10 @@ pub(crate) fn wake_event() -> io::Result<OwnedFd> {
 
 /// Ends a command from elsewhere, or sends it signals. Clones reach the same command.
 #[derive(Debug, Clone)]
-pub struct Cancel(Arc<Wire>);
+pub struct Cancel(Arc<CancelState>);
 
 #[derive(Debug)]
-struct Wire {
+struct CancelState {
     event: OwnedFd,
     wanted: Mutex<Wanted>,
 }
@@ -41,7 +41,7 @@ impl Cancel {
     pub(crate) fn new() -> io::Result<Cancel> {
         let event = wake_event()?;
         rustix::io::ioctl_fionbio(&event, true)?;
-        Ok(Cancel(Arc::new(Wire { event, wanted: Mutex::default() })))
+        Ok(Cancel(Arc::new(CancelState { event, wanted: Mutex::default() })))
     }
 
     /// Asks for the end: politely first, for sure after the grace of the plan.

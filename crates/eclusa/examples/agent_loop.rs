@@ -2,11 +2,7 @@
 //! the results back. The model is a script here, so that it runs offline; a program sends `request`
 //! to the API instead.
 
-use eclusa::{
-    parse::anthropic,
-    prelude::*,
-    registry::{Shape, WhichTools},
-};
+use eclusa::{Wire, parse::anthropic, prelude::*, registry::WhichTools};
 use serde_json::{Value, json};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -41,7 +37,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .approver(FnApprover::new("me", |_| Answer::Once))
         .build()?;
     let registry = gate.registry();
-    let tools = registry.declare(Shape::Anthropic, &WhichTools::All, &Default::default())?;
+    let tools = registry.declare(Wire::Anthropic, &WhichTools::All, &Default::default())?;
     let mut messages = vec![json!({"role": "user", "content": "Do I need an umbrella?"})];
     loop {
         let request = json!({"model": "any", "tools": *tools, "messages": messages});

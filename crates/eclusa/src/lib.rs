@@ -93,6 +93,7 @@ pub mod store;
 mod tool;
 mod verdict;
 mod whole_output;
+mod wire;
 
 pub use approve::{
     Answer, Approver, AsyncFnApprover, FnApprover, Grant, NotAsked, OnNoApprover, Question, render,
@@ -154,3 +155,4 @@ pub(crate) use tool::{
 };
 pub use verdict::{Decision, Reason, ReasonId, Source, Text, Verdict};
 pub use whole_output::{OutputSource, WholeOutput};
+pub use wire::Wire;

@@ -153,3 +153,25 @@ pub fn check_server_name(name: &str) -> Result<(), ServerNameError> {
         && name.bytes().all(|it| it.is_ascii_alphanumeric() || b"_-".contains(&it));
     if fits { Ok(()) } else { Err(ServerNameError(name.to_owned())) }
 }
+
+/// How much a model is asked to think.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Thinking {
+    /// Not at all, or as the provider has it.
+    #[default]
+    Off,
+    /// A little.
+    Low,
+    /// Some.
+    Medium,
+    /// Much.
+    High,
+}
+
+words! {
+    Thinking, "how much a model thinks":
+    Off = "off",
+    Low = "low",
+    Medium = "medium",
+    High = "high",
+}

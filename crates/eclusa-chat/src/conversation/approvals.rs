@@ -104,7 +104,7 @@ impl Conversation {
             return Standing::Waits;
         }
         if !self.asked_as(&queued.question.session) {
-            let why = "its question belongs to another conversation".to_owned();
+            let why = "its question belongs to another session".to_owned();
             return Standing::Over("approval_expired", why);
         }
         let by = queued.decided_by.as_deref().unwrap_or("somebody");

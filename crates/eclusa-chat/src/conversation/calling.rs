@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use eclusa::{
-    Attachment, Incoming, PermissionClass, Reply, ToolCall,
-    call::Malformed,
-    registry::{Shape, WhichTools},
+    Attachment, Incoming, PermissionClass, Reply, ToolCall, Wire, call::Malformed,
+    registry::WhichTools,
 };
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -173,7 +172,7 @@ impl Conversation {
     }
 
     /// The tools there are now, for a model that declares them.
-    pub(super) fn declared(&self, shape: Shape) -> Option<Arc<Value>> {
+    pub(super) fn declared(&self, wire: Wire) -> Option<Arc<Value>> {
         let registry = self.gate.registry();
         let which = match &self.gate.run().tools {
             Some(names) => {
@@ -181,7 +180,7 @@ impl Conversation {
             }
             None => WhichTools::All,
         };
-        registry.declare(shape, &which, &self.scene).ok()
+        registry.declare(wire, &which, &self.scene).ok()
     }
 }
 

@@ -148,9 +148,7 @@ impl Conversation {
         };
         let text = self.redacted(&said.text).0;
         if text.trim().is_empty() {
-            return Err(TurnFailure::Other(
-                "the model gave no summary of the conversation".to_owned(),
-            ));
+            return Err(TurnFailure::Other("the model gave no summary of the session".to_owned()));
         }
         // Everything is answered by now, so the cut lies where no call waits. What the person said
         // last is shown as it was.

@@ -90,20 +90,20 @@ fn too_early(
     shortened: u64,
     model: &ModelProfile,
 ) -> Option<(usize, u64)> {
-    let shown = |it: &EntrySize| match it.kind.as_str() {
+    let bytes = |it: &EntrySize| match it.kind.as_str() {
         // Before there, a line stands for an output that is long.
         "answer" | "late_answer" if it.seq < shortened && it.bytes > LONG_OUTPUT as u64 => STAND_IN,
         _ => it.bytes,
     };
     let later: Vec<&EntrySize> = sizes.iter().filter(|it| it.seq >= first).collect();
-    let all: u64 = later.iter().map(|it| shown(it)).sum();
+    let all: u64 = later.iter().map(|it| bytes(it)).sum();
     if all <= model.window.saturating_mul(MAX_BYTES_PER_TOKEN) {
         return None;
     }
     let room = model.window.saturating_sub(model.output).saturating_mul(3) / 2;
     let (mut used, mut cut) = (0, None);
     for it in later.iter().rev() {
-        used += shown(it);
+        used += bytes(it);
         if used > room && cut.is_some() {
             break;
         }

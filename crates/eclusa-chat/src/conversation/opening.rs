@@ -233,14 +233,14 @@ impl Conversation {
 
     /// Pictures that the model may be shown again.
     async fn load_pictures(&mut self) -> Result<(), ArchiveError> {
-        let of = |item: &TranscriptItem| -> Vec<PictureRef> {
+        let pictures = |item: &TranscriptItem| -> Vec<PictureRef> {
             match &item.body {
                 ItemBody::Person { pictures, .. } => pictures.clone(),
                 ItemBody::Answer(answer) | ItemBody::LateAnswer(answer) => answer.pictures.clone(),
                 _ => Vec::new(),
             }
         };
-        let wanted: Vec<PictureRef> = self.items.iter().flat_map(of).collect();
+        let wanted: Vec<PictureRef> = self.items.iter().flat_map(pictures).collect();
         for picture in wanted {
             if let Some(bytes) = self.store.picture(&picture.sha256).await? {
                 self.pictures.insert(picture.sha256, bytes);

@@ -56,8 +56,8 @@ pub(super) fn pictures(all: &[PictureRef]) -> Value {
     if all.is_empty() {
         return Value::Null;
     }
-    let one = |it: &PictureRef| json!({"sha256": it.sha256, "media_type": it.media_type});
-    all.iter().map(one).collect()
+    let picture = |it: &PictureRef| json!({"sha256": it.sha256, "media_type": it.media_type});
+    all.iter().map(picture).collect()
 }
 
 pub(super) fn read_pictures(value: Option<&Value>) -> Vec<PictureRef> {

@@ -7,26 +7,28 @@ use std::{
 };
 
 use clap::{Args, ValueEnum};
-use eclusa::{Run, session::chosen_mode};
+use eclusa::session::chosen_mode;
 use tokio::sync::mpsc;
 
-use super::{model_choice, session_setup};
+use super::{
+    event_line::{EventLine, EventLines, LineKind},
+    model_choice,
+    session_setup::OpenSession,
+};
 use crate::ui::{
     archive::Archive,
     context::AppContext,
     failure::{Exit, Failure},
     gates::GateParts,
     screen::{Paint, Style, sanitize},
-    servers,
     signals::asked_to_end,
     surface::Surface,
     terminal::Terminal,
-    transcript_spool,
 };
-use crate::{AgentEvent, CallOutcome, Conversation, OpenError, TurnEnd, TurnReport, UserMessage};
+use crate::{AgentEvent, CallOutcome, TurnEnd, TurnReport, UserMessage};
 
 mod answers;
-pub(super) mod report;
+mod report;
 
 use answers::{AskedQuestion, StdinApprover};
 
@@ -88,12 +90,10 @@ pub enum AnswerSource {
 /// Asks, and prints the answer.
 pub async fn run(ctx: &AppContext, args: AskArgs, json: bool) -> Result<Exit, Failure> {
     let message = message(&args)?;
-    let persona = model_choice::persona(ctx, args.persona.as_deref())?;
-    let chosen = model_choice::find(ctx, args.model.as_deref(), &persona).await?;
-    let limits = model_choice::limits(ctx, &*chosen.model, Some(DEFAULT_TIME))?;
-    let (helpers, secrets) = model_choice::helpers(ctx, &chosen).await;
+    let (model, persona) = (args.model.as_deref(), args.persona.as_deref());
+    let chosen = model_choice::choose(ctx, model, persona, Some(DEFAULT_TIME)).await?;
+    let name = chosen.model.profile().name.clone();
     let store = ctx.store()?;
-    let archive = Archive::new(store.clone(), ctx.paths.sessions());
     let terminal = Terminal::new(true, ctx.paths.always_files());
     let mut parts = GateParts::asking(&store, terminal);
     let questions = args.answers.is_some().then(|| {
@@ -101,29 +101,13 @@ pub async fn run(ctx: &AppContext, args: AskArgs, json: bool) -> Result<Exit, Fa
         parts.people = vec![Arc::new(approver)];
         questions
     });
-    parts.secrets = secrets.into_iter().chain(chosen.secret).collect();
-    let gate = ctx.gate(Surface::Ask, parts)?;
+    let archive = Archive::new(store.clone(), ctx.paths.sessions());
+    let resume = args.resume.as_deref();
     // A script that goes on with a session is no less careful than whoever chose its mode.
-    let kept = args.resume.as_deref().and_then(|id| chosen_mode(&*store, id));
-    let gate = gate.for_run(gate.run().clone().held_to(kept));
-    let own_session = transcript_spool::answer_references(gate.registry(), &archive)?;
-    let behind = servers::wake_all(ctx, gate.registry()).await?;
-    let name = chosen.model.profile().name.clone();
-    let setup = session_setup::conversation(
-        ctx,
-        gate.clone(),
-        &archive,
-        chosen.model,
-        persona,
-        limits,
-        helpers,
-    )?;
-    let opened = match &args.resume {
-        Some(id) => Conversation::resume(setup, id).await,
-        None => Conversation::open(setup).await,
-    };
-    let (mut conversation, events) = opened.map_err(unopened)?;
-    let _ = own_session.set(conversation.id().to_owned());
+    let kept = resume.and_then(|id| chosen_mode(&*store, id));
+    parts.run = Some(ctx.run().held_to(kept));
+    let session = OpenSession::open(ctx, Surface::Ask, chosen, parts, &archive, resume).await?;
+    let OpenSession { mut conversation, events, mut running } = session;
     if message.is_none() && conversation.waiting().is_empty() {
         return Err(nothing_asked());
     }
@@ -145,12 +129,7 @@ pub async fn run(ctx: &AppContext, args: AskArgs, json: bool) -> Result<Exit, Fa
     };
     let (report, mut printer) = tokio::join!(turn, telling);
     printer.summary.waiting = conversation.waiting().iter().map(|it| it.approval).collect();
-    // What its commands left running, and its /tmp, end with it.
-    let own = Run { session: conversation.id().into(), ..gate.run().clone() };
-    gate.for_run(own).leave_session();
-    if let Some(behind) = behind {
-        behind.close().await;
-    }
+    running.end().await;
     let summary = printer.finish(&report, &name)?;
     Ok(exit(&report.end, &summary, args.strict))
 }
@@ -185,13 +164,6 @@ fn message(args: &AskArgs) -> Result<Option<UserMessage>, Failure> {
             let text = text.to_owned();
             Ok(Some(UserMessage { text, pictures: Vec::new(), outside }))
         }
-    }
-}
-
-pub(super) fn unopened(err: OpenError) -> Failure {
-    match err {
-        OpenError::Unknown(_) | OpenError::Taken(_) => Failure::usage(err),
-        OpenError::Archive(_) => Failure::failed(err),
     }
 }
 
@@ -246,7 +218,7 @@ struct Printer {
     session: String,
     questions: Option<mpsc::UnboundedReceiver<AskedQuestion>>,
     summary: TurnSummary,
-    calls: Vec<(String, String)>,
+    lines: EventLines,
 }
 
 impl Printer {
@@ -257,8 +229,8 @@ impl Printer {
         session: &str,
     ) -> Printer {
         let session = session.to_owned();
-        let (summary, calls) = (TurnSummary::default(), Vec::new());
-        Printer { jsonl, json, session, questions, summary, calls }
+        let (summary, lines) = (TurnSummary::default(), EventLines::default());
+        Printer { jsonl, json, session, questions, summary, lines }
     }
 
     /// Follows the events of a turn to its end.
@@ -282,56 +254,22 @@ impl Printer {
     }
 
     fn tell(&mut self, event: &AgentEvent) {
-        match event {
-            AgentEvent::Answered(call) => self.summary.count(call),
-            AgentEvent::Call { id, args, .. } => {
-                self.calls.push((id.clone(), report::brief(args)));
-            }
-            AgentEvent::Task { session, event, .. } => match &**event {
-                AgentEvent::Answered(call) => self.summary.count(call),
-                AgentEvent::Call { id, args, .. } => {
-                    self.calls.push((format!("{session}:{id}"), report::brief(args)));
-                }
-                _ => {}
-            },
-            _ => {}
+        let inner = match event {
+            AgentEvent::Task { event, .. } => &**event,
+            event => event,
+        };
+        if let AgentEvent::Answered(call) = inner {
+            self.summary.count(call);
         }
         if self.jsonl {
             if let Some(event) = report::event(event) {
                 print(&event);
             }
-        } else if !self.json {
-            self.tell_people(event);
+        } else if !self.json
+            && let Some(line) = self.lines.line(event)
+        {
+            tell_people(&line);
         }
-    }
-
-    fn tell_people(&self, event: &AgentEvent) {
-        let paint = Paint::on(&std::io::stderr());
-        let line = match event {
-            AgentEvent::Answered(call) => {
-                let what = self.calls.iter().find(|(id, _)| *id == call.id);
-                let what = what.map(|(_, args)| args.as_str()).unwrap_or_default();
-                let (style, text) = report::call_line(call, what);
-                paint.text(style, &sanitize(&text)).into_owned()
-            }
-            AgentEvent::Retry { why, wait } => {
-                format!("retrying in {} s: {}", wait.as_secs(), sanitize(why))
-            }
-            AgentEvent::Notice(text) => sanitize(text),
-            AgentEvent::Task { persona, session, event, .. } => match &**event {
-                AgentEvent::Answered(call) => {
-                    let id = format!("{session}:{}", call.id);
-                    let what = self.calls.iter().find(|(it, _)| *it == id);
-                    let what = what.map(|(_, args)| args.as_str()).unwrap_or_default();
-                    let (style, text) = report::call_line(call, what);
-                    paint.text(style, &sanitize(&format!("    {persona}:{text}"))).into_owned()
-                }
-                _ => return,
-            },
-            _ => return,
-        };
-        // An error means that nobody reads it.
-        drop(writeln!(std::io::stderr(), "{line}"));
     }
 
     /// The answer on stdout, whatever form it has.
@@ -352,14 +290,9 @@ impl Printer {
         out.flush()?;
         let paint = Paint::on(&std::io::stderr());
         let mut err = std::io::stderr().lock();
-        let why = match &report.end {
-            TurnEnd::Done => None,
-            TurnEnd::Failed(what) | TurnEnd::Limit(what) => Some(what.clone()),
-            other => Some(other.as_str().to_owned()),
-        };
-        if let Some(why) = why {
+        if let Some(why) = report.end.reason() {
             let label = paint.text(Style::Bad, "not finished:");
-            writeln!(err, "{label} {}", sanitize(&why))?;
+            writeln!(err, "{label} {}", sanitize(why))?;
         }
         for approval in &self.summary.waiting {
             let id = &self.session;
@@ -372,6 +305,19 @@ impl Printer {
         writeln!(err, "{}", paint.text(Style::Faint, &go_on))?;
         Ok(self.summary)
     }
+}
+
+/// What happens, on stderr: answers to calls, and notes.
+fn tell_people(line: &EventLine) {
+    let text = match (line.kind, &line.persona) {
+        (LineKind::Answer, None) => format!("  {}", line.text),
+        (LineKind::Answer, Some(persona)) => format!("    {persona}:  {}", line.text),
+        (LineKind::Note, _) => line.text.clone(),
+        (LineKind::Session | LineKind::Tool, _) => return,
+    };
+    let paint = Paint::on(&std::io::stderr());
+    // An error means that nobody reads it.
+    drop(writeln!(std::io::stderr(), "{}", paint.text(line.style, &text)));
 }
 
 /// One line of JSON, out at once.

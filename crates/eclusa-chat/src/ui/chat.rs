@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 
 use clap::Args;
 
-use super::{ask::unopened, model_choice, session_setup, sessions};
+use super::{model_choice, sessions};
 use crate::ui::{
     failure::{Exit, Failure},
     global::Global,
@@ -12,10 +12,10 @@ use crate::ui::{
 };
 
 mod hand_over;
-mod live;
 mod open_chat;
 mod person_call;
 mod plain;
+mod screen_chat;
 mod signals;
 mod slash;
 
@@ -72,7 +72,7 @@ pub async fn run(global: &Global, args: ChatArgs) -> Result<Exit, Failure> {
     let plain = args.plain || !has_screen();
     let (exit, id) = match plain {
         true => plain::run(global, choice, first).await?,
-        false => live::run(global, choice, first).await?,
+        false => screen_chat::run(global, choice, first).await?,
     };
     let Some(id) = id else { return Ok(exit) };
     let paint = Paint::on(&std::io::stderr());

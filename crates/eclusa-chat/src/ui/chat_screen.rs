@@ -4,11 +4,11 @@
 //! `view.rs` says what is shown, `scrollback.rs` draws it, `composer.rs` is the input. Nothing here
 //! knows of a conversation: `ui/chat/` does.
 
+pub(crate) mod chat_terminal;
 pub(crate) mod composer;
 pub(crate) mod key_decoder;
 mod key_input;
 pub(crate) mod keys;
-pub(crate) mod live_screen;
 mod markdown;
 mod raw_mode;
 mod scrollback;

@@ -2,12 +2,10 @@
 
 use std::io::Read;
 
-use clap::{Args, ValueEnum};
-use eclusa::{
-    Incoming, Reply, Run,
-    parse::{anthropic, fenced, gemini, openai_chat, openai_responses},
-};
+use clap::{Args, ValueEnum, builder::PossibleValue};
+use eclusa::{Incoming, Reply, Run, Wire, parse::fenced};
 use eclusa_app::sessions_kept::UNNAMED_FEED;
+use eclusa_models::EventReader;
 use serde_json::{Value, json};
 
 use crate::ui::{
@@ -43,7 +41,7 @@ const MAX_ANSWER: u64 = 64 << 20;
 pub struct FeedArgs {
     /// The shape of the answer, and of the results
     #[arg(long, value_enum, default_value_t)]
-    pub shape: WireShape,
+    pub shape: CallShape,
     /// The session that the calls belong to, for the log, undo, budgets and what came from outside
     #[arg(long, value_name = "NAME", default_value = UNNAMED_FEED)]
     pub session: String,
@@ -52,20 +50,31 @@ pub struct FeedArgs {
     pub turn: u64,
 }
 
-/// The shape in which a model asks for tools.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum WireShape {
-    /// `tool` blocks in text, for models without native calls
-    #[default]
-    Fenced,
-    /// Anthropic Messages
-    Anthropic,
-    /// OpenAI Responses
-    Openai,
-    /// OpenAI Chat Completions, and what is compatible with it
-    OpenaiChat,
-    /// Gemini
-    Gemini,
+/// How a model asks for tools: natively on a wire, or with `tool` blocks in its text.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CallShape(pub Option<Wire>);
+
+impl ValueEnum for CallShape {
+    fn value_variants<'a>() -> &'a [CallShape] {
+        &[
+            CallShape(None),
+            CallShape(Some(Wire::Anthropic)),
+            CallShape(Some(Wire::Openai)),
+            CallShape(Some(Wire::OpenaiChat)),
+            CallShape(Some(Wire::Gemini)),
+        ]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let help = match self.0 {
+            None => "`tool` blocks in text, for models without native calls",
+            Some(Wire::Anthropic) => "Anthropic Messages",
+            Some(Wire::Openai) => "OpenAI Responses",
+            Some(Wire::OpenaiChat) => "OpenAI Chat Completions, and what is compatible with it",
+            Some(Wire::Gemini) => "Gemini",
+        };
+        Some(PossibleValue::new(self.0.map_or("fenced", Wire::as_str)).help(help))
+    }
 }
 
 /// Passes the calls, and prints the results.
@@ -112,61 +121,45 @@ pub async fn run(ctx: &AppContext, args: FeedArgs, json: bool) -> Result<Exit, F
 }
 
 /// The text of the answer, where it is one, and its calls.
-fn read(shape: WireShape, answer: &str) -> Result<(String, Vec<Incoming>), Failure> {
-    if shape == WireShape::Fenced {
+fn read(shape: CallShape, answer: &str) -> Result<(String, Vec<Incoming>), Failure> {
+    let Some(wire) = shape.0 else {
         let parsed = fenced::parse(answer);
         return Ok((parsed.clean_text, parsed.incoming));
-    }
-    let calls = match serde_json::from_str::<Value>(answer) {
-        Ok(whole) => match shape {
-            WireShape::Fenced | WireShape::Anthropic => anthropic::calls(&whole),
-            WireShape::Openai => openai_responses::calls(&whole),
-            WireShape::OpenaiChat => openai_chat::calls(&whole),
-            WireShape::Gemini => gemini::calls(&whole),
-        },
-        Err(err) => streamed(
-            shape,
-            &events(answer).ok_or_else(|| {
-                Failure::usage(format!("the answer is neither JSON nor a stream of events: {err}"))
-                    .hint("give the body of the response as it came, or `--shape fenced` for text")
-            })?,
-        ),
+    };
+    let calls = match serde_json::from_str(answer) {
+        Ok(whole) => wire.calls(&whole),
+        Err(err) => wire.streamed_calls(&events(answer).ok_or_else(|| {
+            Failure::usage(format!("the answer is neither JSON nor a stream of events: {err}"))
+                .hint("give the body of the response as it came, or `--shape fenced` for text")
+        })?),
     };
     Ok((String::new(), calls))
 }
 
-/// The events of a stream: the JSON after `data:`. `None` when there are none.
+/// The events of a stream, as JSON. `None` when there are none.
 fn events(answer: &str) -> Option<Vec<Value>> {
-    let data = answer.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim);
-    let events: Result<Vec<Value>, _> =
-        data.filter(|it| !it.is_empty() && *it != "[DONE]").map(serde_json::from_str).collect();
-    events.ok().filter(|it| !it.is_empty())
+    let mut reader = EventReader::default();
+    let mut data = reader.push(answer.as_bytes()).ok()?;
+    data.extend(reader.finish());
+    let mut events = Vec::new();
+    for data in data.iter().filter(|it| !it.trim().is_empty()) {
+        match serde_json::from_str(data) {
+            Ok(event) => events.push(event),
+            // Where the empty lines between events were lost, each line is an event.
+            Err(_) => {
+                for line in data.lines().filter(|it| it.trim() != "[DONE]") {
+                    events.push(serde_json::from_str(line).ok()?);
+                }
+            }
+        }
+    }
+    Some(events).filter(|it| !it.is_empty())
 }
 
-fn streamed(shape: WireShape, events: &[Value]) -> Vec<Incoming> {
-    macro_rules! read {
-        ($wire:ident) => {{
-            let mut stream = $wire::Stream::default();
-            let mut calls: Vec<Incoming> = events.iter().flat_map(|it| stream.push(it)).collect();
-            calls.extend(stream.finish());
-            calls
-        }};
-    }
-    match shape {
-        WireShape::Fenced | WireShape::Anthropic => read!(anthropic),
-        WireShape::Openai => read!(openai_responses),
-        WireShape::OpenaiChat => read!(openai_chat),
-        WireShape::Gemini => read!(gemini),
-    }
-}
-
-fn results(shape: WireShape, replies: &[Reply]) -> Value {
-    match shape {
-        WireShape::Fenced => fenced::results(replies).into(),
-        WireShape::Anthropic => anthropic::results(replies).into(),
-        WireShape::Openai => openai_responses::results(replies).into(),
-        WireShape::OpenaiChat => openai_chat::results(replies).into(),
-        WireShape::Gemini => gemini::results(replies).into(),
+fn results(shape: CallShape, replies: &[Reply]) -> Value {
+    match shape.0 {
+        None => fenced::results(replies).into(),
+        Some(wire) => wire.results(replies).into(),
     }
 }
 

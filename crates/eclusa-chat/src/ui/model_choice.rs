@@ -13,6 +13,32 @@ use crate::ui::{
     read_text::read_text,
 };
 
+/// Whom a session is with: a model as a persona, what a turn may use, and whom it can give work to.
+pub(super) struct ModelChoice {
+    pub(super) model: Arc<dyn Model>,
+    pub(super) persona: Persona,
+    pub(super) limits: TurnLimits,
+    pub(super) helpers: Vec<Helper>,
+    /// The keys of all these models.
+    pub(super) secrets: Vec<SecretRule>,
+}
+
+/// The model and the persona of these names, or those of the configuration. A turn takes no longer than this,
+/// unless the configuration says otherwise.
+pub(super) async fn choose(
+    ctx: &AppContext,
+    model: Option<&str>,
+    persona: Option<&str>,
+    time: Option<Duration>,
+) -> Result<ModelChoice, Failure> {
+    let persona = self::persona(ctx, persona)?;
+    let chosen = find(ctx, model, &persona).await?;
+    let limits = limits(ctx, &*chosen.model, time)?;
+    let (helpers, mut secrets) = helpers(ctx, &chosen).await;
+    secrets.extend(chosen.secret);
+    Ok(ModelChoice { model: chosen.model, persona, limits, helpers, secrets })
+}
+
 /// The model of this name; without one, that of the persona, of `[chat]`, or the only one there is.
 pub(super) async fn find(
     ctx: &AppContext,
@@ -38,10 +64,7 @@ pub(super) async fn find(
 
 /// Those whom a model can give work to, each with a model. One whose model cannot be opened says why
 /// when it is needed.
-pub(super) async fn helpers(
-    ctx: &AppContext,
-    chosen: &OpenedModel,
-) -> (Vec<Helper>, Vec<SecretRule>) {
+async fn helpers(ctx: &AppContext, chosen: &OpenedModel) -> (Vec<Helper>, Vec<SecretRule>) {
     let (mut helpers, mut secrets) = (Vec::new(), Vec::new());
     if ctx.config.tasks == 0 {
         return (helpers, secrets);
@@ -110,7 +133,7 @@ pub(super) fn persona(ctx: &AppContext, named: Option<&str>) -> Result<Persona, 
 }
 
 /// What a turn may use; so long, unless the configuration says otherwise.
-pub(super) fn limits(
+fn limits(
     ctx: &AppContext,
     model: &dyn Model,
     time: Option<Duration>,

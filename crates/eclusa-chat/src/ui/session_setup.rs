@@ -1,29 +1,92 @@
-//! What `ask` and `chat` share: a conversation, put together from the configuration.
+//! What `ask` and `chat` share: a session, opened as the configuration says.
 
 use std::{io::Read, path::Path, sync::Arc};
 
-use eclusa::{Files, Gate, Scene, parse::fenced};
-use eclusa_models::{Model, TurnLimits};
+use eclusa::{Files, Gate, Run, Scene, parse::fenced};
+use eclusa_mcp::Gateway;
+use eclusa_models::Model;
+use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::model_choice::Helper;
-use crate::ui::{archive::Archive, context::AppContext, failure::Failure, since};
+use super::model_choice::{Helper, ModelChoice};
+use crate::ui::{
+    archive::Archive, context::AppContext, failure::Failure, gates::GateParts, servers, since,
+    surface::Surface, transcript_spool,
+};
 use crate::{
-    ConversationSetup, Persona, SystemText, TaskRole, TaskTool, project_words, system_text,
+    AgentEvent, Conversation, ConversationSetup, OpenError, Persona, SystemText, TaskRole,
+    TaskTool, project_words, system_text,
 };
 
 /// No file of the project is read further than this.
 const MAX_PROJECT_FILE: u64 = 64 << 10;
 
+/// A session that is open.
+pub(super) struct OpenSession {
+    pub(super) conversation: Conversation,
+    pub(super) events: UnboundedReceiver<AgentEvent>,
+    pub(super) running: RunningSession,
+}
+
+/// What runs for a session, and ends with it.
+pub(super) struct RunningSession {
+    /// The gate of this session: the person's own calls pass it too.
+    pub(super) gate: Gate,
+    behind: Option<Arc<Gateway>>,
+}
+
+impl OpenSession {
+    /// Opens a session with this model, or goes on with one that is kept.
+    pub(super) async fn open(
+        ctx: &AppContext,
+        surface: Surface,
+        mut chosen: ModelChoice,
+        mut parts: GateParts,
+        archive: &Archive,
+        resume: Option<&str>,
+    ) -> Result<OpenSession, Failure> {
+        parts.secrets = std::mem::take(&mut chosen.secrets);
+        let gate = ctx.gate(surface, parts)?;
+        let own_session = transcript_spool::answer_references(gate.registry(), archive)?;
+        let behind = servers::wake_all(ctx, gate.registry()).await?;
+        let mode = chosen.persona.mode;
+        let setup = conversation(ctx, gate.clone(), archive, chosen)?;
+        let opened = match resume {
+            Some(id) => Conversation::resume(setup, id).await,
+            None => Conversation::open(setup).await,
+        };
+        let (conversation, events) = opened.map_err(unopened)?;
+        let _ = own_session.set(conversation.id().to_owned());
+        let run = Run { session: conversation.id().into(), ..gate.run().clone() };
+        let gate = gate.for_run(run.held_to(mode));
+        Ok(OpenSession { conversation, events, running: RunningSession { gate, behind } })
+    }
+}
+
+impl RunningSession {
+    /// Leaves the session: what its commands left running ends, its /tmp, and its servers.
+    pub(super) async fn end(&mut self) {
+        self.gate.leave_session();
+        if let Some(behind) = self.behind.take() {
+            behind.close().await;
+        }
+    }
+}
+
+pub(super) fn unopened(err: OpenError) -> Failure {
+    match err {
+        OpenError::Unknown(_) | OpenError::Taken(_) => Failure::usage(err),
+        OpenError::Archive(_) => Failure::failed(err),
+    }
+}
+
 /// A conversation with this model behind this gate. The model can give work to the helpers.
-pub(super) fn conversation(
+fn conversation(
     ctx: &AppContext,
     gate: Gate,
     archive: &Archive,
-    model: Arc<dyn Model>,
-    persona: Persona,
-    limits: TurnLimits,
-    helpers: Vec<Helper>,
+    chosen: ModelChoice,
 ) -> Result<ConversationSetup, Failure> {
+    let ModelChoice { model, persona, limits, helpers, .. } = chosen;
     let scene = Scene { model: Some(model.profile().model.clone()), ..ctx.scene() };
     let project = project(ctx)?;
     // A tool of the person that has the name keeps it.

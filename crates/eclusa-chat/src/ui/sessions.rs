@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use eclusa_models::money;
 use serde_json::{Value, json};
 
-use super::ask::unopened;
+use super::session_setup::unopened;
 use crate::ui::{
     archive::Archive,
     context::AppContext,

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use eclusa::Wire;
 use eclusa_chat::*;
 use eclusa_models::*;
 use futures::future::join_all;
@@ -155,7 +156,7 @@ async fn check(server: Arc<FakeServer>, model: Arc<HttpModel>, number: usize, ca
 async fn every_fault_on_every_wire_is_tried_again_or_told_and_no_call_runs_twice() {
     let cases = cases();
     let mut checks = Vec::new();
-    for wire in WireKind::ALL {
+    for wire in Wire::ALL {
         let scripts = cases.iter().enumerate().map(|(number, case)| {
             let mut script = case.script.clone();
             script.push(Said::Message("Yes.", vec![]));

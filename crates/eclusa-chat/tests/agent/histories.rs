@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use eclusa::ToolCall;
+use eclusa::{ToolCall, Wire, settings::Thinking};
 use eclusa_chat::*;
 use eclusa_models::model::*;
 use eclusa_models::*;
@@ -133,7 +133,7 @@ fn happens() -> impl Strategy<Value = (usize, Happens)> {
 
 /// What writes requests, on each wire. Making one takes long.
 static WRITERS: LazyLock<[Arc<HttpModel>; 4]> = LazyLock::new(|| {
-    WireKind::ALL.map(|wire| {
+    Wire::ALL.map(|wire| {
         let settings = WireSettings {
             name: "judging".to_owned(),
             wire,
@@ -152,18 +152,18 @@ static WRITERS: LazyLock<[Arc<HttpModel>; 4]> = LazyLock::new(|| {
 
 /// A model on this wire that plays these steps.
 fn judging(
-    wire: WireKind,
+    wire: Wire,
     steps: Vec<Step>,
     wrong: &Arc<Mutex<Vec<String>>>,
     calls: &Arc<Mutex<u32>>,
 ) -> Arc<Judging> {
     Arc::new(Judging {
-        wire: WRITERS[WireKind::ALL.iter().position(|it| *it == wire).unwrap()].clone(),
+        wire: WRITERS[Wire::ALL.iter().position(|it| *it == wire).unwrap()].clone(),
         path: match wire {
-            WireKind::Anthropic => "/v1/messages",
-            WireKind::OpenaiResponses => "/v1/responses",
-            WireKind::OpenaiChat => "/v1/chat/completions",
-            WireKind::Gemini => "generateContent",
+            Wire::Anthropic => "/v1/messages",
+            Wire::Openai => "/v1/responses",
+            Wire::OpenaiChat => "/v1/chat/completions",
+            Wire::Gemini => "generateContent",
         },
         steps: Mutex::new(steps.into()),
         handle: Mutex::default(),
@@ -173,7 +173,7 @@ fn judging(
 }
 
 /// What is wrong with the next request of a conversation, on this wire.
-pub(crate) async fn judged(world: &World, id: &str, wire: WireKind) -> Vec<String> {
+pub(crate) async fn judged(world: &World, id: &str, wire: Wire) -> Vec<String> {
     let wrong = Arc::<Mutex<Vec<String>>>::default();
     let model = judging(wire, Vec::new(), &wrong, &Arc::default());
     let (mut conversation, _) = Conversation::resume(world.setup(model), id).await.unwrap();
@@ -193,7 +193,7 @@ async fn play(history: Vec<(usize, Happens)>) -> Vec<String> {
             Happens::Turn(steps) => steps.clone(),
             _ => Vec::new(),
         };
-        let model = judging(WireKind::ALL[wire], steps, &wrong, &calls);
+        let model = judging(Wire::ALL[wire], steps, &wrong, &calls);
         let setup = world.setup(model.clone());
         let (mut conversation, _) = match &id {
             Some(id) => Conversation::resume(setup, id).await.unwrap(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eclusa::Redactor;
+use eclusa::{Redactor, Wire, settings::Thinking};
 use eclusa_chat::*;
 use eclusa_models::*;
 
@@ -11,7 +11,7 @@ use crate::{
     world::*,
 };
 
-pub(crate) fn model(wire: WireKind, server: &FakeServer, native: bool) -> Arc<HttpModel> {
+pub(crate) fn model(wire: Wire, server: &FakeServer, native: bool) -> Arc<HttpModel> {
     let settings = WireSettings {
         name: "served".to_owned(),
         wire,
@@ -29,7 +29,7 @@ pub(crate) fn model(wire: WireKind, server: &FakeServer, native: bool) -> Arc<Ht
 
 #[tokio::test]
 async fn every_wire_makes_calls_and_goes_on_after_their_answers() {
-    for wire in WireKind::ALL {
+    for wire in Wire::ALL {
         let server = FakeServer::start(vec![
             Said::Message("I look.", vec![("c1", "look", "a"), ("c2", "no", "b")]),
             Said::Message("Once more.", vec![("c3", "do", "c")]),
@@ -72,7 +72,7 @@ async fn faults_of_a_server_are_tried_again_and_repeat_no_effect() {
     .await;
     let world = world();
     let (mut conversation, _) =
-        Conversation::open(world.setup(model(WireKind::OpenaiChat, &server, true))).await.unwrap();
+        Conversation::open(world.setup(model(Wire::OpenaiChat, &server, true))).await.unwrap();
     let report = conversation.turn("go".into()).await;
     assert_eq!((&report.end, report.requests, world.ran()), (&TurnEnd::Done, 5, 1), "{report:?}");
     let bodies = server.bodies();
@@ -85,7 +85,7 @@ async fn a_wrong_key_ends_the_turn_at_once_and_is_nowhere_afterwards() {
     let server = FakeServer::start(vec![Said::Status(401, None)]).await;
     let world = world();
     let (mut conversation, _) =
-        Conversation::open(world.setup(model(WireKind::Anthropic, &server, true))).await.unwrap();
+        Conversation::open(world.setup(model(Wire::Anthropic, &server, true))).await.unwrap();
     let report = conversation.turn("go".into()).await;
     assert!(matches!(&report.end, TurnEnd::Failed(why) if why.contains("401")), "{report:?}");
     assert_eq!(report.requests, 1);
@@ -102,15 +102,15 @@ async fn another_model_gets_words_calls_and_answers_but_no_blocks() {
     .await;
     let world = world();
     let (mut conversation, _) =
-        Conversation::open(world.setup(model(WireKind::Anthropic, &first, true))).await.unwrap();
+        Conversation::open(world.setup(model(Wire::Anthropic, &first, true))).await.unwrap();
     conversation.turn("go".into()).await;
     let id = conversation.id().to_owned();
     drop(conversation);
     for (wire, native) in [
-        (WireKind::OpenaiChat, true),
-        (WireKind::Gemini, true),
-        (WireKind::OpenaiResponses, true),
-        (WireKind::OpenaiChat, false),
+        (Wire::OpenaiChat, true),
+        (Wire::Gemini, true),
+        (Wire::Openai, true),
+        (Wire::OpenaiChat, false),
     ] {
         let server = FakeServer::start(vec![Said::Message("Hello.", vec![])]).await;
         let (mut conversation, _) =
@@ -124,7 +124,7 @@ async fn another_model_gets_words_calls_and_answers_but_no_blocks() {
 
 #[tokio::test]
 async fn nothing_that_leaves_holds_a_secret_wherever_it_came_from() {
-    for wire in WireKind::ALL {
+    for wire in Wire::ALL {
         let server = FakeServer::start(vec![
             Said::Message("I look.", vec![("c1", "leak", "")]),
             Said::Message("Done.", vec![]),

@@ -18,7 +18,6 @@ use eclusa_chat::{
     transcript::{ArchiveError, CallFate, ConversationLock},
     *,
 };
-use eclusa_models::WireKind;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::{sync::oneshot, task::yield_now};
@@ -169,7 +168,7 @@ fn answered_once(items: &[TranscriptItem], what: &str) {
 }
 
 /// Plays the script until it is stopped, and goes on. False when the turn was over before.
-async fn stopped(stop: StoppedBy, wire: WireKind) -> bool {
+async fn stopped(stop: StoppedBy, wire: Wire) -> bool {
     let what = format!("{stop:?}");
     let at = match stop {
         StoppedBy::Person(at) => Some(at),
@@ -240,7 +239,7 @@ async fn stopped(stop: StoppedBy, wire: WireKind) -> bool {
 #[tokio::test]
 async fn a_turn_that_is_interrupted_at_any_point_repeats_nothing_and_answers_every_call() {
     let mut at = 0;
-    while !stopped(StoppedBy::Person(at), WireKind::ALL[at % 4]).await {
+    while !stopped(StoppedBy::Person(at), Wire::ALL[at % 4]).await {
         at += 1;
     }
     // Each of its records and entries is a point, before and after.
@@ -250,7 +249,7 @@ async fn a_turn_that_is_interrupted_at_any_point_repeats_nothing_and_answers_eve
 #[tokio::test]
 async fn a_turn_whose_process_ends_at_any_point_repeats_nothing_and_answers_every_call() {
     let mut polls = 0;
-    while !stopped(StoppedBy::Kill(polls), WireKind::ALL[polls % 4]).await {
+    while !stopped(StoppedBy::Kill(polls), Wire::ALL[polls % 4]).await {
         polls += 1;
     }
     assert!(polls > 20, "only {polls} points");

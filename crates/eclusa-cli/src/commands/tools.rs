@@ -5,9 +5,9 @@ use std::sync::Arc;
 use eclusa::{
     Registry, Scene,
     parse::fenced,
-    registry::{Registered, Shape, WhichTools},
+    registry::{Registered, WhichTools},
 };
-use eclusa_chat::ui::feed::WireShape;
+use eclusa_chat::ui::feed::CallShape;
 use serde_json::{Value, json};
 
 use crate::{
@@ -25,7 +25,7 @@ pub(crate) struct ToolsArgs {
     servers: bool,
     /// Print the declarations for a model's request, or the text that teaches `tool` blocks
     #[arg(long, value_enum, value_name = "SHAPE")]
-    shape: Option<WireShape>,
+    shape: Option<CallShape>,
     #[command(subcommand)]
     what: Option<ToolsCommand>,
 }
@@ -66,24 +66,17 @@ pub(super) async fn run(ctx: &AppContext, args: ToolsArgs, json: bool) -> Result
 }
 
 /// The tools as a request to a model declares them.
-async fn declare(ctx: &AppContext, shape: WireShape, servers: bool) -> Result<Exit, Failure> {
+async fn declare(ctx: &AppContext, shape: CallShape, servers: bool) -> Result<Exit, Failure> {
     let registry = ctx.registry()?;
     let behind = match servers {
         true => servers::wake_all(ctx, &registry).await?,
         false => None,
     };
-    let shape = match shape {
-        WireShape::Fenced => None,
-        WireShape::Anthropic => Some(Shape::Anthropic),
-        WireShape::Openai => Some(Shape::OpenAiResponses),
-        WireShape::OpenaiChat => Some(Shape::OpenAiChat),
-        WireShape::Gemini => Some(Shape::Gemini),
-    };
     let mut screen = Screen::stdout();
-    match shape {
+    match shape.0 {
         None => screen.foreign(&fenced::instruction(&registry.visible(), &ctx.scene()))?,
-        Some(shape) => {
-            let declared = registry.declare(shape, &WhichTools::All, &ctx.scene());
+        Some(wire) => {
+            let declared = registry.declare(wire, &WhichTools::All, &ctx.scene());
             screen.json(&*declared.map_err(Failure::failed)?)?;
         }
     }

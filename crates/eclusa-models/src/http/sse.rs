@@ -5,7 +5,7 @@ const MAX_EVENT: usize = 8 << 20;
 
 /// Reads the data of events.
 #[derive(Debug, Default)]
-pub(super) struct EventReader {
+pub struct EventReader {
     /// A line whose end has not come.
     line: Vec<u8>,
     /// The data of the event so far.
@@ -16,7 +16,7 @@ pub(super) struct EventReader {
 
 impl EventReader {
     /// Takes bytes, and gives the data of the events that are whole now.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, String> {
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, String> {
         let mut whole = Vec::new();
         for &byte in bytes {
             let ends = match byte {
@@ -43,7 +43,7 @@ impl EventReader {
     }
 
     /// The stream has ended: an event without the empty line after it counts.
-    pub(super) fn finish(mut self) -> Option<String> {
+    pub fn finish(mut self) -> Option<String> {
         if !self.line.is_empty() {
             drop(self.end_line());
         }

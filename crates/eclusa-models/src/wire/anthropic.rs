@@ -1,13 +1,13 @@
 //! Anthropic Messages: bodies with cache marks, and streams with thinking that goes back as it came.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
-use eclusa::{Incoming, parse::anthropic};
-use serde_json::{Value, json};
+use eclusa::parse::{StreamedCall, anthropic};
+use serde_json::{Map, Value, json};
 
 use super::{
-    StreamReader, Thinking, WirePart, WireSettings, base64, by_role, count, cut, in_stream, object,
-    plain_id, separated,
+    StreamReader, Thinking, WirePart, WireSettings, asked, base64, by_role, count, cut, in_stream,
+    object, plain_id, separated,
 };
 use crate::model::{Delta, ModelError, ModelReply, ModelRequest, StopReason, Usage, ViewMessage};
 
@@ -98,28 +98,12 @@ fn blocks(message: &ViewMessage) -> (bool, Vec<Value>) {
 /// Reads one streamed message.
 #[derive(Default)]
 pub(super) struct AnthropicReader {
-    calls: anthropic::Stream,
-    asked: Vec<Incoming>,
-    blocks: BTreeMap<u64, Block>,
+    stream: anthropic::Stream,
+    calls: Vec<StreamedCall>,
+    /// The blocks as they came, by their index. The input of calls is in `calls`.
+    blocks: Vec<(u64, Value)>,
     stop: Option<String>,
     usage: Usage,
-}
-
-#[derive(Default)]
-struct Block {
-    value: Value,
-    /// The input of a call, as far as it has come.
-    input: String,
-}
-
-impl Block {
-    fn append(&mut self, field: &str, part: &str) {
-        if let Some(fields) = self.value.as_object_mut() {
-            let before = fields.get(field).and_then(Value::as_str).unwrap_or_default();
-            let whole = format!("{before}{part}");
-            fields.insert(field.to_owned(), whole.into());
-        }
-    }
 }
 
 impl StreamReader for AnthropicReader {
@@ -128,43 +112,26 @@ impl StreamReader for AnthropicReader {
         event: &Value,
         hear: &mut (dyn FnMut(Delta) + Send),
     ) -> Result<(), ModelError> {
-        self.asked.extend(self.calls.push(event));
+        self.calls.extend(self.stream.push(event));
         let index = event.get("index").and_then(Value::as_u64).unwrap_or_default();
         match event.get("type").and_then(Value::as_str).unwrap_or_default() {
-            "message_start" => {
-                self.count(event.pointer("/message/usage"));
-            }
+            "message_start" => self.count(event.pointer("/message/usage")),
             "content_block_start" => {
-                let block = self.blocks.entry(index).or_default();
-                block.value = event.get("content_block").cloned().unwrap_or_default();
-                for (field, delta) in [("text", false), ("thinking", true)] {
-                    if let Some(text) = block.value.get(field).and_then(Value::as_str)
-                        && !text.is_empty()
-                    {
-                        let text = text.to_owned();
-                        hear(if delta { Delta::Thought(text) } else { Delta::Text(text) });
-                    }
-                }
+                let block = event.get("content_block").cloned().unwrap_or_default();
+                hear_text(&block, "text", hear);
+                hear_text(&block, "thinking", hear);
+                self.blocks.push((index, block));
             }
             "content_block_delta" => {
-                let block = self.blocks.entry(index).or_default();
-                let delta = event.get("delta").cloned().unwrap_or_default();
-                let part = |name: &str| {
-                    delta.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
-                };
-                match delta.get("type").and_then(Value::as_str).unwrap_or_default() {
-                    "text_delta" => {
-                        block.append("text", &part("text"));
-                        hear(Delta::Text(part("text")));
+                let delta = event.get("delta").unwrap_or(&Value::Null);
+                let block = self.blocks.iter_mut().rev().find(|(it, _)| *it == index);
+                if let Some((_, Value::Object(block))) = block {
+                    for field in ["text", "thinking", "signature"] {
+                        append(block, field, delta);
                     }
-                    "thinking_delta" => {
-                        block.append("thinking", &part("thinking"));
-                        hear(Delta::Thought(part("thinking")));
-                    }
-                    "signature_delta" => block.append("signature", &part("signature")),
-                    "input_json_delta" => block.input.push_str(&part("partial_json")),
-                    _ => {}
                 }
+                hear_text(delta, "text", hear);
+                hear_text(delta, "thinking", hear);
             }
             "message_delta" => {
                 self.count(event.get("usage"));
@@ -182,12 +149,12 @@ impl StreamReader for AnthropicReader {
 
     fn finish(mut self: Box<Self>) -> Result<ModelReply, ModelError> {
         let Some(stop) = self.stop.take() else { return Err(cut()) };
-        self.asked.extend(self.calls.finish());
-        let blocks: Vec<Value> = self.blocks.into_values().filter_map(whole).collect();
+        self.calls.extend(self.stream.finish());
+        let blocks = sent_back(self.blocks, self.calls.clone());
         let join = |kind: &str, field: &str| -> String {
-            let of = |it: &&Value| it.get("type").is_some_and(|it| it == kind);
+            let is_kind = |it: &&Value| it.get("type").is_some_and(|it| it == kind);
             let text = |it: &Value| it.get(field).and_then(Value::as_str).map(str::to_owned);
-            blocks.iter().filter(of).filter_map(text).collect()
+            blocks.iter().filter(is_kind).filter_map(text).collect()
         };
         let thoughts = Some(join("thinking", "thinking")).filter(|it| !it.is_empty());
         let why = match stop.as_str() {
@@ -201,7 +168,7 @@ impl StreamReader for AnthropicReader {
         Ok(ModelReply {
             text: join("text", "text"),
             thoughts,
-            asked: self.asked,
+            asked: asked(self.calls),
             blocks: Some(blocks.into()),
             why,
             usage: self.usage,
@@ -226,23 +193,53 @@ impl AnthropicReader {
     }
 }
 
-/// A block as it goes back. What providers refuse is left out: empty texts.
-fn whole(mut block: Block) -> Option<Value> {
-    let kind = block.value.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
-    if kind == "text"
-        && block.value.get("text").and_then(Value::as_str).is_none_or(|it| it.trim().is_empty())
-    {
-        return None;
+/// Tells the words in this field, if there are any.
+fn hear_text(from: &Value, field: &str, hear: &mut (dyn FnMut(Delta) + Send)) {
+    let text = from.get(field).and_then(Value::as_str).filter(|it| !it.is_empty());
+    if let Some(text) = text.map(str::to_owned) {
+        hear(if field == "text" { Delta::Text(text) } else { Delta::Thought(text) });
     }
-    if kind == "tool_use"
-        && let Some(fields) = block.value.as_object_mut()
-    {
-        let given = fields.get("input").filter(|it| it.is_object() && block.input.is_empty());
-        let input = match given {
-            Some(given) => given.clone(),
-            None => object(&serde_json::from_str(&block.input).unwrap_or_default()),
-        };
-        fields.insert("input".to_owned(), input);
+}
+
+/// Appends what a delta has of this field.
+fn append(block: &mut Map<String, Value>, field: &str, delta: &Value) {
+    if let Some(part) = delta.get(field).and_then(Value::as_str) {
+        let before = block.get(field).and_then(Value::as_str).unwrap_or_default();
+        let whole = format!("{before}{part}");
+        block.insert(field.to_owned(), whole.into());
     }
-    Some(block.value).filter(Value::is_object)
+}
+
+/// The blocks as they go back, in their order, with the calls that were read. What providers refuse
+/// is left out: empty texts.
+fn sent_back(mut blocks: Vec<(u64, Value)>, mut calls: Vec<StreamedCall>) -> Vec<Value> {
+    blocks.sort_by_key(|(index, _)| *index);
+    let mut back = Vec::new();
+    for (index, block) in blocks {
+        let empty =
+            || block.get("text").and_then(Value::as_str).is_none_or(|it| it.trim().is_empty());
+        match block.get("type").and_then(Value::as_str) {
+            Some("text") if empty() => {}
+            Some("tool_use") => {
+                if let Some(at) = calls.iter().position(|it| it.index == index) {
+                    back.push(call_block(block, &calls.remove(at)));
+                }
+            }
+            _ if block.is_object() => back.push(block),
+            _ => {}
+        }
+    }
+    // One block may have been several calls, by mistake of the server: each is answered.
+    back.extend(calls.iter().map(|it| call_block(json!({"type": "tool_use"}), it)));
+    back
+}
+
+/// A call as it goes back, with the fields that its block had besides.
+fn call_block(mut block: Value, call: &StreamedCall) -> Value {
+    if let Some(fields) = block.as_object_mut() {
+        fields.insert("id".to_owned(), plain_id(call.incoming.id()).into());
+        fields.insert("name".to_owned(), call.name().into());
+        fields.insert("input".to_owned(), call.input());
+    }
+    block
 }

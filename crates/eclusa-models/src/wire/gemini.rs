@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use eclusa::{Incoming, parse::gemini};
+use eclusa::parse::{StreamedCall, gemini};
 use serde_json::{Value, json};
 
 use super::{
-    StreamReader, Thinking, WirePart, WireSettings, base64, by_role, count, cut, in_stream, object,
-    separated,
+    StreamReader, Thinking, WirePart, WireSettings, asked, base64, by_role, count, cut, in_stream,
+    object, separated,
 };
 use crate::model::{Delta, ModelError, ModelReply, ModelRequest, StopReason, Usage, ViewMessage};
 
@@ -76,8 +76,8 @@ fn parts(message: &ViewMessage) -> (&'static str, Vec<Value>) {
 /// Reads one streamed response.
 #[derive(Default)]
 pub(super) struct GeminiReader {
-    calls: gemini::Stream,
-    asked: Vec<Incoming>,
+    stream: gemini::Stream,
+    calls: Vec<StreamedCall>,
     parts: Vec<Value>,
     text: String,
     thoughts: String,
@@ -94,9 +94,8 @@ impl StreamReader for GeminiReader {
         if let Some(error) = chunk.get("error").filter(|it| !it.is_null()) {
             return Err(in_stream(error));
         }
-        self.asked.extend(self.calls.push(chunk));
-        let parts = chunk.pointer("/candidates/0/content/parts").and_then(Value::as_array);
-        for part in parts.into_iter().flatten() {
+        self.calls.extend(self.stream.push(chunk));
+        for part in gemini::parts(chunk) {
             if let Some(text) = part.get("text").and_then(Value::as_str)
                 && !text.is_empty()
             {
@@ -114,7 +113,7 @@ impl StreamReader for GeminiReader {
                 self.parts.push(part.clone());
             }
         }
-        let stop = chunk.pointer("/candidates/0/finishReason").and_then(Value::as_str);
+        let stop = gemini::candidate(chunk).get("finishReason").and_then(Value::as_str);
         if let Some(why) = stop {
             self.stop = Some(why.to_owned());
         }
@@ -137,10 +136,10 @@ impl StreamReader for GeminiReader {
 
     fn finish(mut self: Box<Self>) -> Result<ModelReply, ModelError> {
         let Some(stop) = self.stop.take() else { return Err(cut()) };
-        self.asked.extend(self.calls.finish());
+        self.calls.extend(self.stream.finish());
         let why = match stop.as_str() {
             "STOP" | "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" => {
-                if self.asked.is_empty() { StopReason::Done } else { StopReason::Calls }
+                if self.calls.is_empty() { StopReason::Done } else { StopReason::Calls }
             }
             "MAX_TOKENS" => StopReason::Length,
             _ => StopReason::Refused,
@@ -148,7 +147,7 @@ impl StreamReader for GeminiReader {
         Ok(ModelReply {
             text: self.text,
             thoughts: Some(self.thoughts).filter(|it| !it.is_empty()),
-            asked: self.asked,
+            asked: asked(self.calls),
             blocks: Some(self.parts.into()),
             why,
             usage: self.usage,

@@ -1,12 +1,12 @@
 //! OpenAI Chat Completions, and the many servers that speak it.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
-use eclusa::{Incoming, parse::openai_chat};
+use eclusa::parse::{StreamedCall, openai_chat};
 use serde_json::{Value, json};
 
 use super::{
-    StreamReader, Thinking, WirePart, WireSettings, count, cut, data_url, in_stream, object,
+    StreamReader, WirePart, WireSettings, asked, count, cut, data_url, effort, in_stream, object,
     separated,
 };
 use crate::model::{Delta, ModelError, ModelReply, ModelRequest, StopReason, Usage, ViewMessage};
@@ -19,19 +19,13 @@ pub(super) fn fields(settings: &WireSettings, request: &ModelRequest) -> Value {
     });
     // Servers that are merely compatible know neither of the newer names.
     let original = settings.url.starts_with("https://api.openai.com");
-    let effort = match settings.thinking {
-        Thinking::Off => None,
-        Thinking::Low => Some("low"),
-        Thinking::Medium => Some("medium"),
-        Thinking::High => Some("high"),
-    };
     if let Some(fields) = body.as_object_mut() {
         let most = if original { "max_completion_tokens" } else { "max_tokens" };
         fields.insert(most.to_owned(), settings.output.into());
         if original {
             fields.insert("prompt_cache_key".to_owned(), request.conversation.as_str().into());
         }
-        if let Some(effort) = effort {
+        if let Some(effort) = effort(settings) {
             fields.insert("reasoning_effort".to_owned(), effort.into());
         }
     }
@@ -112,14 +106,12 @@ fn as_messages(message: &ViewMessage, in_turn: bool) -> Vec<Value> {
 /// Reads one streamed response.
 #[derive(Default)]
 pub(super) struct ChatReader {
-    calls: openai_chat::Stream,
-    asked: Vec<Incoming>,
+    stream: openai_chat::Stream,
+    calls: Vec<StreamedCall>,
     text: String,
     thoughts: String,
     stop: Option<String>,
     usage: Usage,
-    /// The calls as they came: name and arguments.
-    raw: BTreeMap<u64, (String, String)>,
 }
 
 impl StreamReader for ChatReader {
@@ -131,31 +123,21 @@ impl StreamReader for ChatReader {
         if let Some(error) = chunk.get("error").filter(|it| !it.is_null()) {
             return Err(in_stream(error));
         }
-        self.asked.extend(self.calls.push(chunk));
+        self.calls.extend(self.stream.push(chunk));
+        let choice = openai_chat::choice(chunk);
         let text = |pointer: &str| {
-            let found = chunk.pointer(pointer).and_then(Value::as_str);
+            let found = choice?.pointer(pointer)?.as_str();
             found.filter(|it| !it.is_empty()).map(str::to_owned)
         };
-        if let Some(part) = text("/choices/0/delta/content") {
+        if let Some(part) = text("/delta/content") {
             self.text.push_str(&part);
             hear(Delta::Text(part));
         }
-        if let Some(part) = text("/choices/0/delta/reasoning_content") {
+        if let Some(part) = text("/delta/reasoning_content") {
             self.thoughts.push_str(&part);
             hear(Delta::Thought(part));
         }
-        let calls = chunk.pointer("/choices/0/delta/tool_calls").and_then(Value::as_array);
-        for call in calls.into_iter().flatten() {
-            let last = self.raw.keys().last().copied().unwrap_or(0);
-            let index = call.get("index").and_then(Value::as_u64).unwrap_or(last);
-            let part = |pointer: &str| {
-                call.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
-            };
-            let (name, arguments) = self.raw.entry(index).or_default();
-            name.push_str(&part("/function/name"));
-            arguments.push_str(&part("/function/arguments"));
-        }
-        if let Some(why) = text("/choices/0/finish_reason") {
+        if let Some(why) = text("/finish_reason") {
             self.stop = Some(why);
         }
         if let Some(usage) = chunk.get("usage").filter(|it| it.is_object()) {
@@ -173,11 +155,11 @@ impl StreamReader for ChatReader {
 
     fn finish(mut self: Box<Self>) -> Result<ModelReply, ModelError> {
         let Some(stop) = self.stop.take() else { return Err(cut()) };
-        self.asked.extend(self.calls.finish());
+        self.calls.extend(self.stream.finish());
         let why = match stop.as_str() {
             "length" => StopReason::Length,
             "content_filter" => StopReason::Refused,
-            _ if self.asked.is_empty() => StopReason::Done,
+            _ if self.calls.is_empty() => StopReason::Done,
             _ => StopReason::Calls,
         };
         let mut message = json!({
@@ -185,8 +167,9 @@ impl StreamReader for ChatReader {
             "content": Some(&self.text).filter(|it| !it.trim().is_empty()),
         });
         if let Some(fields) = message.as_object_mut() {
-            if !self.asked.is_empty() {
-                fields.insert("tool_calls".to_owned(), sent_back(&self.asked, &self.raw));
+            if !self.calls.is_empty() {
+                let calls = self.calls.iter().map(sent_back).collect();
+                fields.insert("tool_calls".to_owned(), calls);
             }
             if !self.thoughts.is_empty() {
                 fields.insert("reasoning_content".to_owned(), self.thoughts.as_str().into());
@@ -195,7 +178,7 @@ impl StreamReader for ChatReader {
         Ok(ModelReply {
             text: self.text,
             thoughts: Some(self.thoughts).filter(|it| !it.is_empty()),
-            asked: self.asked,
+            asked: asked(self.calls),
             blocks: Some(message),
             why,
             usage: self.usage,
@@ -203,20 +186,8 @@ impl StreamReader for ChatReader {
     }
 }
 
-/// The calls as they go back: under the ids that their answers have, with arguments that can be
-/// read.
-fn sent_back(asked: &[Incoming], raw: &BTreeMap<u64, (String, String)>) -> Value {
-    let mut raw = raw.values();
-    let one = |it: &Incoming| {
-        let (name, arguments) = raw.next().cloned().unwrap_or_default();
-        let name = match it {
-            Incoming::Call(call) => call.tool.clone(),
-            Incoming::Malformed(_) if name.is_empty() => "unknown".to_owned(),
-            Incoming::Malformed(_) => name,
-        };
-        let readable = serde_json::from_str::<Value>(&arguments).is_ok_and(|it| it.is_object());
-        let arguments = if readable { arguments } else { "{}".to_owned() };
-        json!({"id": it.id(), "type": "function", "function": {"name": name, "arguments": arguments}})
-    };
-    asked.iter().map(one).collect()
+/// A call as it goes back: under the id that its answer has.
+fn sent_back(call: &StreamedCall) -> Value {
+    let function = json!({"name": call.name(), "arguments": call.arguments()});
+    json!({"id": call.incoming.id(), "type": "function", "function": function})
 }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use eclusa::{Incoming, parse::openai_responses};
+use eclusa::parse::{StreamedCall, openai_responses, was_made};
 use serde_json::{Value, json};
 
 use super::{
-    StreamReader, Thinking, WirePart, WireSettings, count, cut, data_url, in_stream, object,
+    StreamReader, WirePart, WireSettings, asked, count, cut, data_url, effort, in_stream, object,
 };
 use crate::model::{Delta, ModelError, ModelReply, ModelRequest, StopReason, Usage, ViewMessage};
 
@@ -19,14 +19,8 @@ pub(super) fn fields(settings: &WireSettings, request: &ModelRequest) -> Value {
         "max_output_tokens": settings.output,
         "prompt_cache_key": request.conversation,
     });
-    let effort = match settings.thinking {
-        Thinking::Off => None,
-        Thinking::Low => Some("low"),
-        Thinking::Medium => Some("medium"),
-        Thinking::High => Some("high"),
-    };
     if let Some(fields) = body.as_object_mut()
-        && let Some(effort) = effort
+        && let Some(effort) = effort(settings)
     {
         let reasoning = json!({"effort": effort, "summary": "auto"});
         fields.insert("reasoning".to_owned(), reasoning);
@@ -76,8 +70,8 @@ fn items(message: &ViewMessage) -> Vec<Value> {
 /// Reads one streamed response.
 #[derive(Default)]
 pub(super) struct ResponsesReader {
-    calls: openai_responses::Stream,
-    asked: Vec<Incoming>,
+    stream: openai_responses::Stream,
+    calls: Vec<StreamedCall>,
     /// Whole items, by their place; those without one come after, in the order of arrival.
     items: BTreeMap<u64, Value>,
     heard: String,
@@ -91,7 +85,7 @@ impl StreamReader for ResponsesReader {
         event: &Value,
         hear: &mut (dyn FnMut(Delta) + Send),
     ) -> Result<(), ModelError> {
-        self.asked.extend(self.calls.push(event));
+        self.calls.extend(self.stream.push(event));
         let delta = || event.get("delta").and_then(Value::as_str).unwrap_or_default().to_owned();
         match event.get("type").and_then(Value::as_str).unwrap_or_default() {
             "response.output_text.delta" => {
@@ -126,17 +120,18 @@ impl StreamReader for ResponsesReader {
 
     fn finish(mut self: Box<Self>) -> Result<ModelReply, ModelError> {
         let Some((completed, response)) = self.response.take() else { return Err(cut()) };
-        self.asked.extend(self.calls.finish());
+        self.calls.extend(self.stream.finish());
         let output = response.get("output").and_then(Value::as_array);
         let items: Vec<Value> = match output.filter(|it| !it.is_empty()) {
             Some(output) => output.clone(),
             None => self.items.into_values().collect(),
         };
+        let items = sent_back(items, self.calls.clone());
         let reason = response.pointer("/incomplete_details/reason").and_then(Value::as_str);
         let why = match (completed, reason) {
             (false, Some("content_filter")) => StopReason::Refused,
             (false, _) => StopReason::Length,
-            (true, _) if self.asked.is_empty() => StopReason::Done,
+            (true, _) if self.calls.is_empty() => StopReason::Done,
             (true, _) => StopReason::Calls,
         };
         let text = match texts(&items) {
@@ -148,7 +143,7 @@ impl StreamReader for ResponsesReader {
         Ok(ModelReply {
             text,
             thoughts: Some(self.thoughts).filter(|it| !it.is_empty()),
-            asked: self.asked,
+            asked: asked(self.calls),
             blocks: Some(items.into()),
             why,
             usage: Usage {
@@ -168,4 +163,41 @@ fn texts(items: &[Value]) -> String {
     let messages = items.iter().filter(|it| it.get("type").is_some_and(|it| it == "message"));
     let parts = messages.filter_map(|it| it.get("content")?.as_array()).flatten();
     parts.filter_map(|it| it.get("text").or(it.get("refusal"))?.as_str()).collect()
+}
+
+/// The items as they go back, with the calls that were read.
+fn sent_back(items: Vec<Value>, mut calls: Vec<StreamedCall>) -> Vec<Value> {
+    let mut back = Vec::new();
+    for item in items {
+        if !openai_responses::is_call(&item) {
+            back.push(item);
+            continue;
+        }
+        let same = |it: &StreamedCall| match item.get("call_id").and_then(Value::as_str) {
+            Some(id) if !id.is_empty() => it.incoming.id() == id,
+            _ => was_made(it.incoming.id()),
+        };
+        if let Some(at) = calls.iter().position(same) {
+            back.push(call_item(Some(item), &calls.remove(at)));
+        }
+    }
+    // What the server sent and did not repeat at the end is answered too.
+    back.extend(calls.iter().map(|it| call_item(None, it)));
+    back
+}
+
+/// A call as it goes back, with the fields that its item had besides; one of a kind that nobody here
+/// declares goes back as the function call that its answer belongs to.
+fn call_item(item: Option<Value>, call: &StreamedCall) -> Value {
+    let is_function = |it: &Value| it.get("type").is_some_and(|it| it == "function_call");
+    let mut item = item.filter(is_function).unwrap_or_else(|| json!({"type": "function_call"}));
+    if let Some(fields) = item.as_object_mut() {
+        fields.insert("call_id".to_owned(), call.incoming.id().into());
+        fields.insert("arguments".to_owned(), call.arguments().into());
+        // A name in a namespace stays as it came.
+        if fields.get("name").and_then(Value::as_str).is_none_or(str::is_empty) {
+            fields.insert("name".to_owned(), call.name().into());
+        }
+    }
+    item
 }

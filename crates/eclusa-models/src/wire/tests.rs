@@ -1,21 +1,23 @@
 //! Bodies that providers take, and streams read into the same reply however they come.
 
+mod same_calls;
+
 use std::sync::Arc;
 
-use eclusa::{Incoming, parse::ToolAnswer};
+use eclusa::{Incoming, Wire, parse::ToolAnswer};
 use serde_json::{Value, json};
 
-use super::{Thinking, WireCache, WireKind, WireSettings, reader};
+use super::{Thinking, WireCache, WireSettings, default_url, reader};
 use crate::model::{
     Delta, ModelErrorKind, ModelReply, ModelRequest, StopReason, ViewCall, ViewMessage,
 };
 
-fn settings(wire: WireKind) -> WireSettings {
+fn settings(wire: Wire) -> WireSettings {
     WireSettings {
         name: "m".to_owned(),
         wire,
         model: "model-1".to_owned(),
-        url: wire.default_url().to_owned(),
+        url: default_url(wire).to_owned(),
         native: true,
         window: 100_000,
         output: 4_096,
@@ -99,7 +101,7 @@ fn calls(reply: &ModelReply) -> Vec<(&str, &str, Value)> {
 
 #[test]
 fn anthropic_roles_take_turns_and_the_last_users_are_marked_for_the_cache() {
-    let body = body(&settings(WireKind::Anthropic), &request());
+    let body = body(&settings(Wire::Anthropic), &request());
     let messages = body["messages"].as_array().unwrap();
     let roles: Vec<&str> = messages.iter().map(|it| it["role"].as_str().unwrap()).collect();
     assert_eq!(roles, ["user", "assistant", "user"]);
@@ -110,13 +112,13 @@ fn anthropic_roles_take_turns_and_the_last_users_are_marked_for_the_cache() {
     assert_eq!(messages[0]["content"][2]["cache_control"]["type"], "ephemeral");
     assert_eq!(body["system"][0]["cache_control"]["type"], "ephemeral");
     assert!(body.get("thinking").is_none());
-    let thinks = WireSettings { thinking: Thinking::High, ..settings(WireKind::Anthropic) };
+    let thinks = WireSettings { thinking: Thinking::High, ..settings(Wire::Anthropic) };
     assert_eq!(self::body(&thinks, &request())["thinking"]["budget_tokens"], 2_048);
 }
 
 #[test]
 fn the_other_wires_have_the_same_conversation() {
-    let responses = body(&settings(WireKind::OpenaiResponses), &request());
+    let responses = body(&settings(Wire::Openai), &request());
     let kinds: Vec<&str> = responses["input"]
         .as_array()
         .unwrap()
@@ -131,7 +133,7 @@ fn the_other_wires_have_the_same_conversation() {
         (&responses["store"], &responses["prompt_cache_key"]),
         (&false.into(), &"k3f9q2".into())
     );
-    let chat = body(&settings(WireKind::OpenaiChat), &request());
+    let chat = body(&settings(Wire::OpenaiChat), &request());
     let roles: Vec<&str> = chat["messages"]
         .as_array()
         .unwrap()
@@ -141,11 +143,10 @@ fn the_other_wires_have_the_same_conversation() {
     assert_eq!(roles, ["system", "user", "user", "assistant", "tool", "user"]);
     assert_eq!(chat["messages"][3]["tool_calls"][0]["function"]["arguments"], "{\"path\":\"a\"}");
     assert_eq!(chat["max_completion_tokens"], 4_096);
-    let local =
-        WireSettings { url: "http://127.0.0.1:1".to_owned(), ..settings(WireKind::OpenaiChat) };
+    let local = WireSettings { url: "http://127.0.0.1:1".to_owned(), ..settings(Wire::OpenaiChat) };
     let local = body(&local, &request());
     assert_eq!((&local["max_tokens"], local.get("prompt_cache_key")), (&4_096.into(), None));
-    let gemini = body(&settings(WireKind::Gemini), &request());
+    let gemini = body(&settings(Wire::Gemini), &request());
     let roles: Vec<&str> = gemini["contents"]
         .as_array()
         .unwrap()
@@ -158,14 +159,14 @@ fn the_other_wires_have_the_same_conversation() {
 
 #[test]
 fn the_same_request_has_the_same_bytes_and_blocks_go_back_as_they_came() {
-    for wire in WireKind::ALL {
+    for wire in Wire::ALL {
         let settings = settings(wire);
         assert_eq!(
             body(&settings, &request()).to_string(),
             body(&settings, &request()).to_string()
         );
         let sent = match wire {
-            WireKind::OpenaiChat => {
+            Wire::OpenaiChat => {
                 json!({"role": "assistant", "content": "x", "odd": [1, {"z": 0.5}]})
             }
             _ => {
@@ -187,11 +188,11 @@ fn the_same_request_has_the_same_bytes_and_blocks_go_back_as_they_came() {
 /// The same bytes, whatever the model was asked before.
 #[test]
 fn what_was_written_before_changes_no_request() {
-    for (wire, native) in WireKind::ALL.iter().flat_map(|it| [(*it, true), (*it, false)]) {
+    for (wire, native) in Wire::ALL.iter().flat_map(|it| [(*it, true), (*it, false)]) {
         let settings = WireSettings { native, ..settings(wire) };
         let (cache, whole) = (WireCache::default(), request());
         let reasoned = json!({"role": "assistant", "content": "x", "reasoning_content": "hm"});
-        let reasoned = if wire == WireKind::OpenaiChat { reasoned } else { json!([reasoned]) };
+        let reasoned = if wire == Wire::OpenaiChat { reasoned } else { json!([reasoned]) };
         let blocks = Some(Arc::new(reasoned));
         let said = ViewMessage::Assistant { text: "x".to_owned(), calls: Vec::new(), blocks };
         let messages = [whole.messages.clone(), shared(vec![said, user("b")])].concat();
@@ -209,7 +210,7 @@ fn what_was_written_before_changes_no_request() {
 
 #[test]
 fn text_models_are_shown_blocks_and_no_tools() {
-    let settings = WireSettings { native: false, ..settings(WireKind::OpenaiChat) };
+    let settings = WireSettings { native: false, ..settings(Wire::OpenaiChat) };
     let body = body(&settings, &request());
     assert!(body.get("tools").is_none());
     let text = body.to_string();
@@ -239,7 +240,7 @@ fn anthropic_stream() -> Vec<Value> {
 
 #[test]
 fn anthropic_streams_are_read_whole() {
-    let (reply, heard) = read(&settings(WireKind::Anthropic), &anthropic_stream()).unwrap();
+    let (reply, heard) = read(&settings(Wire::Anthropic), &anthropic_stream()).unwrap();
     assert_eq!((reply.text.as_str(), heard.as_str()), ("I look.", "I look."));
     assert_eq!(reply.thoughts.as_deref(), Some("hm"));
     assert_eq!(reply.why, StopReason::Calls);
@@ -257,7 +258,7 @@ fn anthropic_streams_are_read_whole() {
 
 #[test]
 fn a_stream_that_is_cut_or_fails_is_no_reply() {
-    for wire in WireKind::ALL {
+    for wire in Wire::ALL {
         assert_eq!(
             read(&settings(wire), &[]).unwrap_err(),
             ModelErrorKind::Retry(None),
@@ -266,21 +267,15 @@ fn a_stream_that_is_cut_or_fails_is_no_reply() {
     }
     let all = anthropic_stream();
     for cut in 0..12 {
-        let cut = read(&settings(WireKind::Anthropic), &all[..cut]);
+        let cut = read(&settings(Wire::Anthropic), &all[..cut]);
         assert_eq!(cut.unwrap_err(), ModelErrorKind::Retry(None));
     }
     let busy = json!({"type": "error", "error": {"type": "overloaded_error", "message": "busy"}});
-    assert_eq!(
-        read(&settings(WireKind::Anthropic), &[busy]).unwrap_err(),
-        ModelErrorKind::Retry(None)
-    );
+    assert_eq!(read(&settings(Wire::Anthropic), &[busy]).unwrap_err(), ModelErrorKind::Retry(None));
     let wrong = json!({"type": "error", "error": {"type": "invalid_request_error"}});
-    assert_eq!(read(&settings(WireKind::Anthropic), &[wrong]).unwrap_err(), ModelErrorKind::Final);
+    assert_eq!(read(&settings(Wire::Anthropic), &[wrong]).unwrap_err(), ModelErrorKind::Final);
     let failed = json!({"type": "response.failed", "response": {"error": {"code": "server_error", "message": "x"}}});
-    assert_eq!(
-        read(&settings(WireKind::OpenaiResponses), &[failed]).unwrap_err(),
-        ModelErrorKind::Retry(None)
-    );
+    assert_eq!(read(&settings(Wire::Openai), &[failed]).unwrap_err(), ModelErrorKind::Retry(None));
 }
 
 #[test]
@@ -310,7 +305,7 @@ fn responses_streams_are_read_with_and_without_places() {
             with(json!({"type": "response.output_item.done", "item": item}), 1),
             json!({"type": "response.completed", "response": {"output": output, "usage": usage}}),
         ];
-        let (reply, heard) = read(&settings(WireKind::OpenaiResponses), &events).unwrap();
+        let (reply, heard) = read(&settings(Wire::Openai), &events).unwrap();
         assert_eq!((reply.text.as_str(), heard.as_str()), ("Hi.", "Hi."));
         assert_eq!(calls(&reply), [("c1", "read", json!({"path": "a"}))], "{place}");
         assert_eq!(reply.blocks, Some(json!([words, item])));
@@ -336,7 +331,7 @@ fn chat_streams_go_back_under_the_ids_of_their_answers() {
         chunk(json!({}), Some("tool_calls")),
         json!({"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 6}}),
     ];
-    let (reply, _) = read(&settings(WireKind::OpenaiChat), &events).unwrap();
+    let (reply, _) = read(&settings(Wire::OpenaiChat), &events).unwrap();
     assert_eq!((reply.text.as_str(), reply.why), ("I look.", StopReason::Calls));
     let blocks = reply.blocks.clone().unwrap();
     assert_eq!(blocks["tool_calls"][0]["function"]["arguments"], "{ \"path\": \"a\" }");
@@ -351,7 +346,7 @@ fn chat_streams_go_back_under_the_ids_of_their_answers() {
     };
     let chat = |messages| {
         let messages = shared(messages);
-        body(&settings(WireKind::OpenaiChat), &ModelRequest { messages, ..request() }).to_string()
+        body(&settings(Wire::OpenaiChat), &ModelRequest { messages, ..request() }).to_string()
     };
     assert!(chat(vec![user("a"), message.clone()]).contains("reasoning_content"));
     assert!(!chat(vec![user("a"), message, user("b")]).contains("reasoning_content"));
@@ -364,16 +359,16 @@ fn gemini_streams_keep_their_signatures() {
         json!({"candidates": [{"content": {"parts": parts}}]}),
         json!({"candidates": [{"content": {"parts": [{"text": ""}]}, "finishReason": "STOP"}], "usageMetadata": {"promptTokenCount": 3, "candidatesTokenCount": 2, "thoughtsTokenCount": 1}}),
     ];
-    let (reply, heard) = read(&settings(WireKind::Gemini), &events).unwrap();
+    let (reply, heard) = read(&settings(Wire::Gemini), &events).unwrap();
     assert_eq!((reply.text.as_str(), heard.as_str(), reply.why), ("Hi.", "Hi.", StopReason::Calls));
     assert_eq!((reply.blocks, reply.usage.output), (Some(parts), 3));
     let wrong = [
         json!({"candidates": [{"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": "x"}]}),
     ];
-    let (reply, _) = read(&settings(WireKind::Gemini), &wrong).unwrap();
+    let (reply, _) = read(&settings(Wire::Gemini), &wrong).unwrap();
     assert!(matches!(&reply.asked[..], [Incoming::Malformed(_)]), "{reply:?}");
     let unsafe_ = [json!({"candidates": [{"finishReason": "SAFETY"}]})];
-    assert_eq!(read(&settings(WireKind::Gemini), &unsafe_).unwrap().0.why, StopReason::Refused);
+    assert_eq!(read(&settings(Wire::Gemini), &unsafe_).unwrap().0.why, StopReason::Refused);
 }
 
 #[test]
@@ -384,13 +379,13 @@ fn blocks_in_the_text_are_calls_for_text_models_and_prose_for_native_ones() {
         .map(|it| json!({"choices": [{"index": 0, "delta": {"content": it}}]}))
         .chain([json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})])
         .collect();
-    let text = WireSettings { native: false, ..settings(WireKind::OpenaiChat) };
+    let text = WireSettings { native: false, ..settings(Wire::OpenaiChat) };
     let (reply, heard) = read(&text, &events).unwrap();
     assert_eq!(
         (reply.text.as_str(), reply.asked.len(), reply.why),
         ("I look.", 1, StopReason::Calls)
     );
     assert_eq!((heard.trim(), reply.blocks), ("I look.", None));
-    let (reply, _) = read(&settings(WireKind::OpenaiChat), &events).unwrap();
+    let (reply, _) = read(&settings(Wire::OpenaiChat), &events).unwrap();
     assert!(reply.asked.is_empty() && reply.text.contains("```tool"), "{reply:?}");
 }

@@ -15,7 +15,7 @@ use super::millis;
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-struct Wire<'a> {
+struct QuestionWire<'a> {
     v: u8,
     call: Cow<'a, str>,
     tool: Cow<'a, str>,
@@ -105,7 +105,7 @@ struct ScopeWire<'a> {
 
 /// The question as one line of JSON.
 pub(super) fn write(question: &Question) -> Result<String, String> {
-    let wire = Wire {
+    let wire = QuestionWire {
         v: 1,
         call: (&question.call).into(),
         tool: (&question.tool).into(),
@@ -169,7 +169,7 @@ pub(super) fn shown(question: &Question) -> Result<Hash, String> {
 /// Reads it back; a word that nobody knows is an error, because nobody should approve what
 /// cannot be shown.
 pub(super) fn read(text: &str) -> Result<Question, String> {
-    let wire: Wire<'_> = serde_json::from_str(text).map_err(|err| err.to_string())?;
+    let wire: QuestionWire<'_> = serde_json::from_str(text).map_err(|err| err.to_string())?;
     if wire.v != 1 {
         return Err(format!("its version {} is not known", wire.v));
     }

@@ -114,17 +114,29 @@ pub fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
     }
-    let (mut kept, mut used) = (String::new(), 0);
-    for it in text.chars() {
-        let wide = char_width(it);
-        if used + wide > columns.saturating_sub(1) {
-            break;
-        }
-        used += wide;
-        kept.push(it);
+    fitting(text.chars(), columns.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// A text that is no wider than this; what its middle lost is marked. Paths say most at their ends.
+pub fn cut_middle(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
     }
-    kept.push('…');
-    kept
+    let room = columns.saturating_sub(1);
+    let head: String = fitting(text.chars(), room / 2).collect();
+    let tail: Vec<char> = fitting(text.chars().rev(), room - width(&head)).collect();
+    format!("{head}…{}", tail.iter().rev().collect::<String>())
+}
+
+/// The first of these characters, as many as have room.
+fn fitting(chars: impl Iterator<Item = char>, columns: usize) -> impl Iterator<Item = char> {
+    chars
+        .scan(0, |used, it| {
+            *used += char_width(it);
+            Some((it, *used))
+        })
+        .take_while(move |(_, used)| *used <= columns)
+        .map(|(it, _)| it)
 }
 
 /// A text in pieces that fit, broken at a space where there is one. A word that is too long alone is

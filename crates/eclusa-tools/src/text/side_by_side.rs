@@ -2,6 +2,8 @@
 
 use std::{fmt::Write as _, ops::Range};
 
+use similar::{Algorithm, DiffTag, capture_diff_slices};
+
 /// How many lines of each piece are compared and shown.
 const LINES: usize = 30;
 
@@ -105,46 +107,22 @@ fn makes_blanks_visible(line: &str, steps: &[EditStep<'_>]) -> bool {
     })
 }
 
-/// The shortest way from one piece to the other, by the longest common subsequence. Both are
-/// short, so the table is small.
+/// The shortest way from one piece to the other, by the longest common subsequence.
 fn steps<'a>(there: &[&'a str], wanted: &[&'a str], first: usize) -> Vec<EditStep<'a>> {
-    let width = wanted.len() + 1;
-    let mut table = vec![0_usize; (there.len() + 1) * width];
-    let at = |table: &[usize], i: usize, j: usize| table.get(i * width + j).copied().unwrap_or(0);
-    for (i, a) in there.iter().enumerate().rev() {
-        for (j, b) in wanted.iter().enumerate().rev() {
-            let value = if a == b {
-                at(&table, i + 1, j + 1) + 1
-            } else {
-                at(&table, i + 1, j).max(at(&table, i, j + 1))
-            };
-            if let Some(cell) = table.get_mut(i * width + j) {
-                *cell = value;
-            }
+    let mut steps = Vec::new();
+    for part in capture_diff_slices(Algorithm::Lcs, there, wanted) {
+        let (tag, old, new) = part.as_tag_tuple();
+        let lines = there.iter().enumerate().skip(old.start).take(old.len());
+        let lines = lines.map(|(at, line)| (first + at, *line));
+        if tag == DiffTag::Equal {
+            steps.extend(lines.map(|(number, line)| EditStep::Both(number, line)));
+        } else {
+            steps.extend(lines.map(|(number, line)| EditStep::There(number, line)));
+            let lines = wanted.iter().skip(new.start).take(new.len());
+            steps.extend(lines.map(|line| EditStep::Wanted(line)));
         }
     }
-    let (mut i, mut j, mut steps) = (0, 0, Vec::new());
-    loop {
-        match (there.get(i), wanted.get(j)) {
-            (Some(a), Some(b)) if a == b => {
-                steps.push(EditStep::Both(first + i, a));
-                (i, j) = (i + 1, j + 1);
-            }
-            (Some(a), Some(_)) if at(&table, i + 1, j) >= at(&table, i, j + 1) => {
-                steps.push(EditStep::There(first + i, a));
-                i += 1;
-            }
-            (_, Some(b)) => {
-                steps.push(EditStep::Wanted(b));
-                j += 1;
-            }
-            (Some(a), None) => {
-                steps.push(EditStep::There(first + i, a));
-                i += 1;
-            }
-            (None, None) => return steps,
-        }
-    }
+    steps
 }
 
 /// Some lines of a file from line `first` (from 0), with their numbers.

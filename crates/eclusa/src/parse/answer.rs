@@ -48,7 +48,7 @@ impl ToolAnswer {
     }
 
     /// The content, and what attachments say in words: texts of resources, addresses of others.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn full_text(&self) -> String {
         let mut text = self.content();
         for it in &self.attachments {
             let line = match it {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    CALL_BYTES, ToolAnswer,
+    StreamedCall, ToolAnswer,
     fragments::{Ending, Fragments},
     ids::IdGenerator,
     native::{cut_short, incoming, items},
@@ -12,7 +12,7 @@ use crate::Incoming;
 
 /// The calls of a whole message. Blocks of tools that the server runs itself are not calls.
 pub fn calls(message: &Value) -> Vec<Incoming> {
-    let mut ids = IdGenerator::new();
+    let mut ids = IdGenerator::default();
     let blocks = match message.get("content") {
         Some(Value::String(_)) => return Vec::new(),
         content => match items(content, "content", &mut ids) {
@@ -21,11 +21,11 @@ pub fn calls(message: &Value) -> Vec<Incoming> {
         },
     };
     let is_call = |it: &&Value| it.get("type").is_some_and(|it| it == "tool_use");
-    let one = |it: &Value, ids: &mut IdGenerator| {
+    let call = |it: &Value, ids: &mut IdGenerator| {
         incoming(it.get("id"), it.get("name"), it.get("input"), ids)
     };
     let mut all: Vec<Incoming> =
-        blocks.iter().filter(is_call).map(|it| one(it, &mut ids)).collect();
+        blocks.iter().filter(is_call).map(|it| call(it, &mut ids)).collect();
     // The input of the block that the model was stopped in holds what had come by then.
     let why = message.get("stop_reason").and_then(Value::as_str).and_then(stopped);
     if let (Some(why), Some(true)) = (why, blocks.last().map(|it| is_call(&it)))
@@ -42,35 +42,23 @@ fn stopped(reason: &str) -> Option<&str> {
 }
 
 /// Calls that come in fragments: feed it each event of the stream, then [`finish`](Stream::finish).
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Stream {
     fragments: Fragments,
     /// A call without arguments, and those after it: whether the arguments were none or never
     /// came is known only when the wire says why the model stopped.
     waiting: Vec<u64>,
     last_block: u64,
-    ids: IdGenerator,
-}
-
-impl Default for Stream {
-    fn default() -> Stream {
-        Stream::with_limit(CALL_BYTES)
-    }
 }
 
 impl Stream {
     /// A reader for one streamed message that holds at most this many bytes of unfinished calls.
     pub fn with_limit(bytes: usize) -> Stream {
-        Stream {
-            fragments: Fragments::new(bytes),
-            waiting: Vec::new(),
-            last_block: 0,
-            ids: IdGenerator::new(),
-        }
+        Stream { fragments: Fragments::new(bytes), ..Stream::default() }
     }
 
     /// Takes one event, and gives the calls that are complete now.
-    pub fn push(&mut self, event: &Value) -> Vec<Incoming> {
+    pub fn push(&mut self, event: &Value) -> Vec<StreamedCall> {
         let index = event.get("index").and_then(Value::as_u64).unwrap_or_default();
         match event.get("type").and_then(Value::as_str).unwrap_or_default() {
             "content_block_start" => self.start(index, event.get("content_block")),
@@ -88,8 +76,8 @@ impl Stream {
     }
 
     /// The stream has ended. A call that was not complete by then is answered, not run.
-    pub fn finish(mut self) -> Vec<Incoming> {
-        self.fragments.end_all(Ending::Broken, &mut self.ids)
+    pub fn finish(mut self) -> Vec<StreamedCall> {
+        self.fragments.end_all(Ending::Broken)
     }
 
     fn start(&mut self, index: u64, block: Option<&Value>) {
@@ -118,26 +106,26 @@ impl Stream {
         }
     }
 
-    fn stop(&mut self, index: u64) -> Vec<Incoming> {
+    fn stop(&mut self, index: u64) -> Vec<StreamedCall> {
         if !self.fragments.is_open(index) || self.waiting.contains(&index) {
             return Vec::new();
         }
         if self.waiting.is_empty() && !self.fragments.is_bare(index) {
-            return self.fragments.end(index, Ending::Complete, &mut self.ids);
+            return self.fragments.end(index, Ending::Complete);
         }
         self.waiting.push(index);
         Vec::new()
     }
 
     /// The model has stopped; in the middle of the last block, if there is a reason for that.
-    fn end(&mut self, why: Option<&str>) -> Vec<Incoming> {
+    fn end(&mut self, why: Option<&str>) -> Vec<StreamedCall> {
         let mut done = Vec::new();
         for index in std::mem::take(&mut self.waiting) {
             let ending = match why {
                 Some(why) if index == self.last_block => Ending::Stopped(why),
                 _ => Ending::Complete,
             };
-            done.extend(self.fragments.end(index, ending, &mut self.ids));
+            done.extend(self.fragments.end(index, ending));
         }
         done
     }
@@ -154,7 +142,7 @@ pub fn results(answers: impl IntoIterator<Item = impl Into<ToolAnswer>>) -> Vec<
 }
 
 fn result(answer: &ToolAnswer) -> Value {
-    let text = answer.told();
+    let text = answer.full_text();
     let mut pictures: Vec<Value> = answer
         .images()
         .map(|(kind, data)| json!({"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}}))

@@ -171,7 +171,7 @@ impl Fenced {
             block: None,
             overlong: false,
             taken_out: false,
-            ids: IdGenerator::new(),
+            ids: IdGenerator::default(),
             carry: Vec::new(),
         }
     }

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{
+    CALL_BYTES, StreamedCall,
     ids::IdGenerator,
     native::{cut_short, incoming_from_text, malformed},
 };
-use crate::{Incoming, json::brief};
+use crate::json::brief;
 
 /// How many calls of one stream may be unfinished at once.
 const MAX_CALLS: usize = 256;
@@ -36,6 +37,14 @@ pub(super) struct Fragments {
     limit: usize,
     /// A call was left out because there were too many.
     too_many: bool,
+    /// For calls to which the model gave no id.
+    pub(super) ids: IdGenerator,
+}
+
+impl Default for Fragments {
+    fn default() -> Fragments {
+        Fragments::new(CALL_BYTES)
+    }
 }
 
 /// What has come of one call.
@@ -51,7 +60,8 @@ struct Fragment {
 
 impl Fragments {
     pub(super) fn new(limit: usize) -> Fragments {
-        Fragments { open: BTreeMap::new(), held: 0, limit, too_many: false }
+        let (open, ids) = (BTreeMap::new(), IdGenerator::default());
+        Fragments { open, held: 0, limit, too_many: false, ids }
     }
 
     #[cfg(test)]
@@ -156,15 +166,10 @@ impl Fragments {
     }
 
     /// Ends one call.
-    pub(super) fn end(
-        &mut self,
-        index: u64,
-        ending: Ending<'_>,
-        ids: &mut IdGenerator,
-    ) -> Vec<Incoming> {
+    pub(super) fn end(&mut self, index: u64, ending: Ending<'_>) -> Vec<StreamedCall> {
         let Some(it) = self.open.remove(&index) else { return Vec::new() };
         self.held = self.held.saturating_sub(it.bytes());
-        it.incoming(ending, ids)
+        it.streamed(index, ending, &mut self.ids)
     }
 
     /// True when a call has no arguments so far: it is either complete or has not begun.
@@ -173,16 +178,18 @@ impl Fragments {
     }
 
     /// Ends all calls, in the order of their indices.
-    pub(super) fn end_all(&mut self, ending: Ending<'_>, ids: &mut IdGenerator) -> Vec<Incoming> {
+    pub(super) fn end_all(&mut self, ending: Ending<'_>) -> Vec<StreamedCall> {
         self.held = 0;
         let open = std::mem::take(&mut self.open);
-        let mut all: Vec<Incoming> =
-            open.into_values().flat_map(|it| it.incoming(ending, ids)).collect();
+        let ids = &mut self.ids;
+        let mut all: Vec<StreamedCall> =
+            open.into_iter().flat_map(|(index, it)| it.streamed(index, ending, ids)).collect();
         if std::mem::take(&mut self.too_many) {
             let problem = format!(
                 "more than {MAX_CALLS} calls were begun at once; the further ones were not read, send fewer"
             );
-            all.push(malformed(ids.next(), None, problem));
+            let further = malformed(ids.next(), None, problem);
+            all.push(StreamedCall::new(u64::MAX, further, ""));
         }
         all
     }
@@ -216,25 +223,30 @@ impl Fragment {
         self.text.trim().is_empty()
     }
 
-    fn incoming(self, ending: Ending<'_>, ids: &mut IdGenerator) -> Vec<Incoming> {
+    fn streamed(self, index: u64, ending: Ending<'_>, ids: &mut IdGenerator) -> Vec<StreamedCall> {
         let tool = (!self.name.is_empty()).then_some(self.name.as_str());
-        if let Some(fault) = &self.fault {
-            let first = ids.or_next(self.id.as_deref());
-            let ids = std::iter::once(first).chain(self.other_ids);
-            return ids.map(|id| malformed(id, tool, fault.clone())).collect();
-        }
-        match ending {
-            Ending::Broken => {
+        let id = self.id.as_deref();
+        let incoming = match (&self.fault, ending) {
+            (Some(fault), _) => {
+                let mut all = vec![malformed(ids.or_next(id), tool, fault.clone())];
+                all.extend(
+                    self.other_ids.iter().map(|it| malformed(it.clone(), tool, fault.clone())),
+                );
+                all
+            }
+            (None, Ending::Broken) => {
                 let problem = "the stream ended before the call was complete, so it was not run; send it again";
-                let id = ids.or_next(self.id.as_deref());
-                return vec![malformed(id, tool, problem.to_owned())];
+                vec![malformed(ids.or_next(id), tool, problem.to_owned())]
             }
-            Ending::Stopped(why) if self.is_bare() => {
-                return vec![cut_short(ids.or_next(self.id.as_deref()), tool, why)];
+            (None, Ending::Stopped(why)) if self.is_bare() => {
+                vec![cut_short(ids.or_next(id), tool, why)]
             }
-            Ending::Stopped(_) | Ending::Complete => {}
-        }
-        let (id, name) = (self.id.map(Value::String), tool.map(Value::from));
-        vec![incoming_from_text(id.as_ref(), name.as_ref(), Some(&self.text.into()), ids)]
+            (None, Ending::Stopped(_) | Ending::Complete) => {
+                let (id, name) = (id.map(Value::from), tool.map(Value::from));
+                let text = Value::from(self.text.as_str());
+                vec![incoming_from_text(id.as_ref(), name.as_ref(), Some(&text), ids)]
+            }
+        };
+        incoming.into_iter().map(|it| StreamedCall::new(index, it, &self.text)).collect()
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    ToolAnswer,
+    StreamedCall, ToolAnswer,
     ids::{IdGenerator, was_made},
     native::{incoming, items, malformed},
 };
@@ -12,48 +12,60 @@ use crate::{Incoming, json::brief};
 /// The calls of a whole response or content. Of a response with several candidates, which are
 /// alternatives, those of the first.
 pub fn calls(response: &Value) -> Vec<Incoming> {
-    calls_in(response, &mut IdGenerator::new())
+    calls_in(response, &mut IdGenerator::default())
+}
+
+/// The content of a response, or of a chunk, that is read: of several candidates, which are alternatives,
+/// the first.
+pub fn candidate(response: &Value) -> &Value {
+    response.pointer("/candidates/0").unwrap_or(response)
+}
+
+/// The parts of its content; what is no list of parts is left to the calls.
+pub fn parts(response: &Value) -> &[Value] {
+    let candidate = candidate(response);
+    let content = candidate.get("content").unwrap_or(candidate);
+    content.get("parts").and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 /// Calls of a streamed response. Each part holds a whole call, so that nothing is held between
 /// chunks.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Stream {
     ids: IdGenerator,
-}
-
-impl Default for Stream {
-    fn default() -> Stream {
-        Stream { ids: IdGenerator::new() }
-    }
+    /// How many calls have come.
+    calls: u64,
 }
 
 impl Stream {
     /// Takes one chunk, and gives its calls.
-    pub fn push(&mut self, chunk: &Value) -> Vec<Incoming> {
-        calls_in(chunk, &mut self.ids)
+    pub fn push(&mut self, chunk: &Value) -> Vec<StreamedCall> {
+        let calls = calls_in(chunk, &mut self.ids);
+        let first = self.calls;
+        self.calls += calls.len() as u64;
+        (first..).zip(calls).map(|(index, it)| StreamedCall::new(index, it, "")).collect()
     }
 
     /// The stream has ended; nothing was held back.
-    pub fn finish(self) -> Vec<Incoming> {
+    pub fn finish(self) -> Vec<StreamedCall> {
         Vec::new()
     }
 }
 
 fn calls_in(response: &Value, ids: &mut IdGenerator) -> Vec<Incoming> {
-    let candidate = response.pointer("/candidates/0").unwrap_or(response);
+    let candidate = candidate(response);
     let content = candidate.get("content").unwrap_or(candidate);
     let parts = match items(content.get("parts"), "parts", ids) {
         Ok(parts) => parts,
         Err(bad) => return vec![bad.into()],
     };
     let calls = parts.iter().filter_map(|it| it.get("functionCall").or(it.get("function_call")));
-    let mut all: Vec<Incoming> = calls.map(|it| one(it, ids)).collect();
+    let mut all: Vec<Incoming> = calls.map(|it| read_call(it, ids)).collect();
     all.extend(unreadable(candidate, ids));
     all
 }
 
-fn one(call: &Value, ids: &mut IdGenerator) -> Incoming {
+fn read_call(call: &Value, ids: &mut IdGenerator) -> Incoming {
     let (id, name) = (call.get("id"), call.get("name"));
     if call.get("partialArgs").is_some() || call.get("willContinue").is_some_and(|it| it == true) {
         let id = ids.or_next(id.and_then(Value::as_str));
@@ -100,9 +112,9 @@ fn result(answer: &ToolAnswer) -> Value {
     let key = if answer.is_error() { "error" } else { "output" };
     // Without a name there was no `functionCall` that this could be the response to.
     if answer.tool.is_empty() {
-        return json!({"text": format!("{key}: {}", answer.told())});
+        return json!({"text": format!("{key}: {}", answer.full_text())});
     }
-    let mut response = json!({"name": answer.tool, "response": {key: answer.told()}});
+    let mut response = json!({"name": answer.tool, "response": {key: answer.full_text()}});
     if let Some(fields) = response.as_object_mut()
         && !was_made(&answer.id)
     {

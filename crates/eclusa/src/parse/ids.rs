@@ -16,12 +16,14 @@ pub(crate) struct IdGenerator {
     count: u64,
 }
 
-impl IdGenerator {
-    pub(crate) fn new() -> IdGenerator {
+impl Default for IdGenerator {
+    fn default() -> IdGenerator {
         // The standard library's hasher is keyed at random, which is all that is needed here.
         IdGenerator { random: RandomState::new().build_hasher().finish(), count: 0 }
     }
+}
 
+impl IdGenerator {
     /// A new id, of letters, digits and `_` only: every model API accepts those.
     pub(crate) fn next(&mut self) -> String {
         self.count += 1;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    CALL_BYTES, ToolAnswer,
+    StreamedCall, ToolAnswer,
     fragments::{Ending, Fragments},
     ids::IdGenerator,
     native::{cut_short, foreign_kind, incoming_from_text, items},
@@ -13,14 +13,14 @@ use crate::Incoming;
 /// The calls of a whole response, choice or assistant message. Of a response with several
 /// choices, which are alternatives, those of the first.
 pub fn calls(response: &Value) -> Vec<Incoming> {
-    let mut ids = IdGenerator::new();
+    let mut ids = IdGenerator::default();
     let choice = response.pointer("/choices/0").unwrap_or(response);
     let message = choice.get("message").unwrap_or(choice);
     let entries = match items(message.get("tool_calls"), "tool_calls", &mut ids) {
         Ok(entries) => entries,
         Err(bad) => return vec![bad.into()],
     };
-    let mut all: Vec<Incoming> = entries.iter().map(|entry| one(entry, &mut ids)).collect();
+    let mut all: Vec<Incoming> = entries.iter().map(|entry| call_in(entry, &mut ids)).collect();
     // A model that was stopped before the first argument has not asked for a call without any.
     if let (Some(why), Some(last), Some(Incoming::Call(call))) =
         (stopped(choice), entries.last(), all.last_mut())
@@ -33,7 +33,7 @@ pub fn calls(response: &Value) -> Vec<Incoming> {
     all
 }
 
-fn one(entry: &Value, ids: &mut IdGenerator) -> Incoming {
+fn call_in(entry: &Value, ids: &mut IdGenerator) -> Incoming {
     let (id, function) = (entry.get("id"), entry.get("function"));
     match entry.get("type").and_then(Value::as_str) {
         None | Some("function" | "") => {}
@@ -56,50 +56,45 @@ fn stopped(choice: &Value) -> Option<&str> {
     reason.filter(|it| matches!(*it, "length" | "content_filter"))
 }
 
-/// Calls that come in fragments: feed it each chunk of the stream, then [`finish`](Stream::finish).
-#[derive(Debug)]
-pub struct Stream {
-    fragments: Fragments,
-    ids: IdGenerator,
+/// The choice of a chunk that is read: the first, as the others are alternatives to it.
+pub fn choice(chunk: &Value) -> Option<&Value> {
+    let first = |it: &&Value| it.get("index").is_none_or(|index| index == 0);
+    chunk.get("choices").and_then(Value::as_array)?.iter().find(first)
 }
 
-impl Default for Stream {
-    fn default() -> Stream {
-        Stream::with_limit(CALL_BYTES)
-    }
+/// Calls that come in fragments: feed it each chunk of the stream, then [`finish`](Stream::finish).
+#[derive(Debug, Default)]
+pub struct Stream {
+    fragments: Fragments,
 }
 
 impl Stream {
     /// A reader for one streamed response that holds at most this many bytes of unfinished calls.
     pub fn with_limit(bytes: usize) -> Stream {
-        Stream { fragments: Fragments::new(bytes), ids: IdGenerator::new() }
+        Stream { fragments: Fragments::new(bytes) }
     }
 
     /// Takes one chunk, and gives the calls that are complete now: all of them, when the chunk
     /// says why the model finished.
-    pub fn push(&mut self, chunk: &Value) -> Vec<Incoming> {
-        let choices = chunk.get("choices").and_then(Value::as_array);
-        let first = |it: &&Value| it.get("index").is_none_or(|index| index == 0);
-        let Some(choice) = choices.and_then(|all| all.iter().find(first)) else {
-            return Vec::new();
-        };
+    pub fn push(&mut self, chunk: &Value) -> Vec<StreamedCall> {
+        let Some(choice) = choice(chunk) else { return Vec::new() };
         let mut done = Vec::new();
         let deltas = choice.pointer("/delta/tool_calls");
-        match items(deltas, "tool_calls", &mut self.ids) {
+        match items(deltas, "tool_calls", &mut self.fragments.ids) {
             Ok(deltas) => deltas.iter().for_each(|it| self.delta(it)),
-            Err(bad) => done.push(bad.into()),
+            Err(bad) => done.push(StreamedCall::new(u64::MAX, bad.into(), "")),
         }
         let finished = choice.get("finish_reason").is_some_and(Value::is_string);
         if finished {
             let ending = stopped(choice).map_or(Ending::Complete, Ending::Stopped);
-            done.extend(self.fragments.end_all(ending, &mut self.ids));
+            done.extend(self.fragments.end_all(ending));
         }
         done
     }
 
     /// The stream has ended. A call that was not complete by then is answered, not run.
-    pub fn finish(mut self) -> Vec<Incoming> {
-        self.fragments.end_all(Ending::Broken, &mut self.ids)
+    pub fn finish(mut self) -> Vec<StreamedCall> {
+        self.fragments.end_all(Ending::Broken)
     }
 
     fn delta(&mut self, delta: &Value) {
@@ -143,7 +138,9 @@ pub fn results(answers: impl IntoIterator<Item = impl Into<ToolAnswer>>) -> Vec<
             let url = format!("data:{kind};base64,{data}");
             json!({"type": "image_url", "image_url": {"url": url}})
         }));
-        messages.push(json!({"role": "tool", "tool_call_id": answer.id, "content": answer.told()}));
+        messages.push(
+            json!({"role": "tool", "tool_call_id": answer.id, "content": answer.full_text()}),
+        );
     }
     if !pictures.is_empty() {
         pictures

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::{
-    CALL_BYTES, ToolAnswer,
+    StreamedCall, ToolAnswer,
     fragments::{Ending, Fragments},
     ids::IdGenerator,
     native::{cut_short, foreign_kind, incoming_from_text, items},
@@ -19,17 +19,23 @@ const FOREIGN: [&str; 5] =
 
 /// The calls of a whole response, or of a list of output items.
 pub fn calls(response: &Value) -> Vec<Incoming> {
-    let mut ids = IdGenerator::new();
+    let mut ids = IdGenerator::default();
     let output = response.get("output").unwrap_or(response);
     let output = if output.is_object() { None } else { Some(output) };
     match items(output, "output", &mut ids) {
-        Ok(items) => items.iter().filter_map(|item| one(item, &mut ids)).collect(),
+        Ok(items) => items.iter().filter_map(|item| call_in(item, &mut ids)).collect(),
         Err(bad) => vec![bad.into()],
     }
 }
 
+/// Whether an item waits for an answer from the caller.
+pub fn is_call(item: &Value) -> bool {
+    let kind = item.get("type").and_then(Value::as_str).unwrap_or_default();
+    kind == "function_call" || FOREIGN.contains(&kind)
+}
+
 /// The call in an item, if it is one.
-fn one(item: &Value, ids: &mut IdGenerator) -> Option<Incoming> {
+fn call_in(item: &Value, ids: &mut IdGenerator) -> Option<Incoming> {
     let (id, name) = (item.get("call_id"), item.get("name"));
     match item.get("type").and_then(Value::as_str)? {
         "function_call" => {}
@@ -54,35 +60,23 @@ fn with_name(item: &Value) -> Option<Value> {
 }
 
 /// Calls that come in fragments: feed it each event of the stream, then [`finish`](Stream::finish).
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Stream {
     fragments: Fragments,
     /// Items that were given out already, by index; the end of the response names them again.
     given: BTreeSet<u64>,
     /// The same by call id, for items that came without an index.
     given_ids: BTreeSet<String>,
-    ids: IdGenerator,
-}
-
-impl Default for Stream {
-    fn default() -> Stream {
-        Stream::with_limit(CALL_BYTES)
-    }
 }
 
 impl Stream {
     /// A reader for one streamed response that holds at most this many bytes of unfinished calls.
     pub fn with_limit(bytes: usize) -> Stream {
-        Stream {
-            fragments: Fragments::new(bytes),
-            given: BTreeSet::new(),
-            given_ids: BTreeSet::new(),
-            ids: IdGenerator::new(),
-        }
+        Stream { fragments: Fragments::new(bytes), ..Stream::default() }
     }
 
     /// Takes one event, and gives the calls that are complete now.
-    pub fn push(&mut self, event: &Value) -> Vec<Incoming> {
+    pub fn push(&mut self, event: &Value) -> Vec<StreamedCall> {
         let index = event.get("output_index").and_then(Value::as_u64);
         let index = index.unwrap_or_else(|| self.guessed_index(event));
         let text = |name: &str| event.get(name).and_then(Value::as_str);
@@ -107,8 +101,8 @@ impl Stream {
     }
 
     /// The stream has ended. A call that was not complete by then is answered, not run.
-    pub fn finish(mut self) -> Vec<Incoming> {
-        self.fragments.end_all(Ending::Broken, &mut self.ids)
+    pub fn finish(mut self) -> Vec<StreamedCall> {
+        self.fragments.end_all(Ending::Broken)
     }
 
     fn added(&mut self, index: u64, item: Option<&Value>) {
@@ -149,7 +143,7 @@ impl Stream {
     }
 
     /// An item is whole. Fragments of it that came before must be the same call.
-    fn done(&mut self, index: u64, item: Option<&Value>) -> Vec<Incoming> {
+    fn done(&mut self, index: u64, item: Option<&Value>) -> Vec<StreamedCall> {
         let Some(item) = item else { return Vec::new() };
         if self.given.contains(&index) {
             return Vec::new();
@@ -163,18 +157,17 @@ impl Stream {
                 Some(Value::String(whole)) => self.fragments.whole_text(index, whole),
                 Some(value) => self.fragments.whole_value(index, value),
             }
-            return self.fragments.end(index, Ending::Complete, &mut self.ids);
+            return self.fragments.end(index, Ending::Complete);
         }
-        let incoming = one(item, &mut self.ids);
-        if incoming.is_some() {
-            self.given.insert(index);
-            self.fragments.end(index, Ending::Broken, &mut self.ids);
-        }
-        incoming.into_iter().collect()
+        let Some(incoming) = call_in(item, &mut self.fragments.ids) else { return Vec::new() };
+        self.given.insert(index);
+        self.fragments.end(index, Ending::Broken);
+        let text = item.get("arguments").and_then(Value::as_str).unwrap_or_default();
+        vec![StreamedCall::new(index, incoming, text)]
     }
 
     /// The response is whole: what it holds and has not been given out is given out now.
-    fn completed(&mut self, event: &Value, ending: Ending<'_>) -> Vec<Incoming> {
+    fn completed(&mut self, event: &Value, ending: Ending<'_>) -> Vec<StreamedCall> {
         let mut done = Vec::new();
         let output = event.pointer("/response/output").and_then(Value::as_array);
         for (index, item) in (0..).zip(output.into_iter().flatten()) {
@@ -183,7 +176,7 @@ impl Stream {
                 done.extend(self.done(index, Some(item)));
             }
         }
-        done.extend(self.fragments.end_all(ending, &mut self.ids));
+        done.extend(self.fragments.end_all(ending));
         done
     }
 }
@@ -194,7 +187,7 @@ pub fn results(answers: impl IntoIterator<Item = impl Into<ToolAnswer>>) -> Vec<
 }
 
 fn result(answer: &ToolAnswer) -> Value {
-    let text = answer.told();
+    let text = answer.full_text();
     let mut parts: Vec<Value> = answer
         .images()
         .map(|(kind, data)| json!({"type": "input_image", "image_url": format!("data:{kind};base64,{data}")}))

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::{ToolAnswer, anthropic, fenced, gemini, openai_chat, openai_responses, was_made};
+use super::{
+    StreamedCall, ToolAnswer, anthropic, fenced, gemini, openai_chat, openai_responses, was_made,
+};
 use crate::{
     Attachment, CallView, Decision, Gate, Incoming, Job, Limits, Output, Policy, Reason, Registry,
     Reply, Scene, Source, Tool, ToolError, Touch, Undo, Verdict,
@@ -56,6 +58,11 @@ impl Policy for Open {
             text: "open".into(),
         }])
     }
+}
+
+/// What passes the gate of these.
+pub(crate) fn incoming(calls: Vec<StreamedCall>) -> Vec<Incoming> {
+    calls.into_iter().map(Incoming::from).collect()
 }
 
 /// Takes what was asked through a real gate that lets everything through.

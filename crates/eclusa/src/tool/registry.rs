@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use crate::{Stop, Tool};
 
-pub use declare::{Shape, WhichTools};
+pub use declare::WhichTools;
 pub use registered::{ExtraArgs, Registered, Registration, check_tool_name};
 pub use schema_check::{SchemaError, check_lazy_schema, check_schema};
 pub use search::SearchHit;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use eclusa::{
-    registry::{MANY_TOOLS, Registered, RegistryError, Shape, WhichTools},
+    registry::{MANY_TOOLS, Registered, RegistryError, WhichTools},
     *,
 };
 use futures::future::BoxFuture;
@@ -226,7 +226,7 @@ fn an_unlisted_tool_is_called_by_its_name_and_shown_to_nobody() {
     let scene = Scene::default();
     assert!(registry.has("mcp.s.read_resource"));
     assert!(registry.search("mcp.s.read_resource", &scene).is_empty());
-    let shown = registry.declare(Shape::Anthropic, &WhichTools::All, &scene).unwrap();
+    let shown = registry.declare(Wire::Anthropic, &WhichTools::All, &scene).unwrap();
     assert_eq!(shown.as_array().unwrap().len(), 0);
 }
 
@@ -249,7 +249,7 @@ fn search_finds_by_name_hint_and_description_best_first() {
     assert_eq!(found("lisbon"), ["grep", "other", "text"]);
     assert!(found("files zebra").is_empty() && found("  ").is_empty());
     // Deferred tools are not shown until somebody names them.
-    let shown = |shown: &WhichTools| registry.declare(Shape::Anthropic, shown, &scene).unwrap();
+    let shown = |shown: &WhichTools| registry.declare(Wire::Anthropic, shown, &scene).unwrap();
     assert_eq!(shown(&WhichTools::All).as_array().unwrap().len(), 2);
     assert_eq!(shown(&WhichTools::Only(vec!["grep".into()]))[0]["name"], "grep");
 }
@@ -263,7 +263,7 @@ fn s3_16_where_there_are_many_tools_some_are_shown_once_they_were_found() {
     let foreign = || Registration::new(tool("foreign")).foreign("x").deferred_when_many().replace();
     let shown = || names(&registry.visible()).contains(&"foreign");
     let declared = || {
-        let all = registry.declare(Shape::Anthropic, &WhichTools::All, &Scene::default()).unwrap();
+        let all = registry.declare(Wire::Anthropic, &WhichTools::All, &Scene::default()).unwrap();
         all.to_string().contains("\"foreign\"")
     };
     registry.register(foreign()).unwrap();
@@ -300,16 +300,15 @@ fn tools_are_declared_in_every_shape() {
     let schema = registry.get("a").unwrap().schema().clone();
     let text = "works in Lisbon";
     let function = json!({"name": "a", "description": text, "parameters": schema});
-    assert_eq!(*declared(Shape::OpenAiChat), json!([{"type": "function", "function": function}]));
+    assert_eq!(*declared(Wire::OpenaiChat), json!([{"type": "function", "function": function}]));
     let flat = json!([{"type": "function", "name": "a", "description": text, "parameters": schema, "strict": false}]);
-    assert_eq!(*declared(Shape::OpenAiResponses), flat);
+    assert_eq!(*declared(Wire::Openai), flat);
     assert_eq!(
-        *declared(Shape::Anthropic),
+        *declared(Wire::Anthropic),
         json!([{"name": "a", "description": text, "input_schema": schema}])
     );
     let gemini = json!([{"functionDeclarations": [{"name": "a", "description": text, "parametersJsonSchema": schema}]}]);
-    assert_eq!(*declared(Shape::Gemini), gemini);
-    assert_eq!(declared(Shape::Mcp)[0]["inputSchema"], schema);
+    assert_eq!(*declared(Wire::Gemini), gemini);
 }
 
 #[test]
@@ -318,17 +317,17 @@ fn declarations_are_rendered_once_and_follow_every_change() {
     let registry = Registry::new();
     registry.add(tool("a")).unwrap();
     let scene = Scene::default();
-    let declared = || registry.declare(Shape::Mcp, &WhichTools::All, &scene).unwrap();
+    let declared = || registry.declare(Wire::Anthropic, &WhichTools::All, &scene).unwrap();
     assert!(Arc::ptr_eq(&declared(), &declared()));
     let before = declared();
     registry.add(tool("b")).unwrap();
     assert_eq!((before.as_array().unwrap().len(), declared().as_array().unwrap().len()), (1, 2));
     let elsewhere = Scene { workspace: "Porto".into(), ..Scene::default() };
-    let there = registry.declare(Shape::Mcp, &WhichTools::All, &elsewhere).unwrap();
+    let there = registry.declare(Wire::Anthropic, &WhichTools::All, &elsewhere).unwrap();
     assert_eq!(there[0]["description"], "works in Porto");
     let unknown = WhichTools::Only(vec!["z".into()]);
     assert_eq!(
-        registry.declare(Shape::Mcp, &unknown, &scene),
+        registry.declare(Wire::Anthropic, &unknown, &scene),
         Err(RegistryError::NotFound("z".into()))
     );
 }

@@ -1,9 +1,9 @@
 //! Readers of what models say: blocks in text, tool calls on every wire, whole and streamed, scripts
 //! of models, and transcripts that other agents wrote.
 
-use eclusa::parse::{anthropic, fenced, gemini, openai_chat, openai_responses};
+use eclusa::{Wire, parse::fenced, settings::Thinking};
 use eclusa_chat::transcript::{ImportFormat, import};
-use eclusa_models::{ReplyReader, ScriptModel, Thinking, WireKind, WireSettings};
+use eclusa_models::{ReplyReader, ScriptModel, WireSettings};
 use serde_json::Value;
 
 use super::{Target, lossy};
@@ -90,22 +90,14 @@ fn fenced_blocks(bytes: &[u8]) {
 
 fn calls(bytes: &[u8]) {
     let Ok(value) = serde_json::from_slice::<Value>(bytes) else { return };
-    let _ = (openai_chat::calls(&value), openai_responses::calls(&value));
-    let _ = (anthropic::calls(&value), gemini::calls(&value));
-    let mut streams = (
-        openai_chat::Stream::default(),
-        openai_responses::Stream::default(),
-        anthropic::Stream::default(),
-        gemini::Stream::default(),
-    );
-    let _ = (streams.0.push(&value), streams.1.push(&value));
-    let _ = (streams.2.push(&value), streams.3.push(&value));
-    let _ = (streams.0.finish(), streams.1.finish(), streams.2.finish(), streams.3.finish());
+    for wire in Wire::ALL {
+        let _ = (wire.calls(&value), wire.streamed_calls([&value]));
+    }
 }
 
 fn replies(bytes: &[u8]) {
     let size = usize::from(bytes.first().copied().unwrap_or(1)).max(1);
-    for wire in WireKind::ALL {
+    for wire in Wire::ALL {
         for native in [true, false] {
             let settings = WireSettings {
                 name: "m".to_owned(),

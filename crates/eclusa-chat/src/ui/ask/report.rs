@@ -1,14 +1,10 @@
-//! What happens in a turn, as JSON for programs and as a line for people.
+//! What happens in a turn, as JSON for programs.
 
 use eclusa_models::money;
 use serde_json::{Value, json};
 
 use super::TurnSummary;
-use crate::ui::screen::Style;
 use crate::{AgentEvent, CallOutcome, TurnEnd, TurnReport};
-
-/// Arguments in a line are no longer than this.
-const MAX_ARGS: usize = 60;
 
 /// An event as one object; those that only a screen needs are left out.
 pub(super) fn event(told: &AgentEvent) -> Option<Value> {
@@ -85,39 +81,4 @@ pub(super) fn object(
         "model": model,
         "error": error,
     })
-}
-
-/// A call in a line: how it went, what it was, how long it took, its number.
-pub(in crate::ui) fn call_line(call: &CallOutcome, args: &str) -> (Style, String) {
-    let (style, sign) = match (&call.error, call.refused) {
-        _ if call.approval.is_some() => (Style::Warn, '⋯'),
-        (None, _) => (Style::Good, '✓'),
-        (Some(_), true) => (Style::Bad, '✗'),
-        (Some(_), false) => (Style::Warn, '!'),
-    };
-    let number = call.number.map(|it| format!("  #{it}")).unwrap_or_default();
-    let first = call.error.as_deref().and_then(|it| it.lines().next());
-    let rest = first.map_or_else(|| format!("{} ms", call.time.as_millis()), str::to_owned);
-    (style, format!("  {sign} {:<6} {args}  {rest}{number}", call.tool))
-}
-
-/// The arguments in one line: the only one by itself, others by name.
-pub(in crate::ui) fn brief(args: &Value) -> String {
-    let text = match args {
-        Value::Object(fields) => {
-            let one = |(name, value): (&String, &Value)| match value {
-                Value::String(text) if fields.len() == 1 => text.clone(),
-                Value::String(text) => format!("{name}={text}"),
-                value => format!("{name}={value}"),
-            };
-            fields.iter().map(one).collect::<Vec<_>>().join(" ")
-        }
-        Value::Null => String::new(),
-        other => other.to_string(),
-    };
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match text.char_indices().nth(MAX_ARGS) {
-        Some((end, _)) => text.get(..end).unwrap_or_default().to_owned() + "…",
-        None => text,
-    }
 }

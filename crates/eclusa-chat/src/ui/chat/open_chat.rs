@@ -1,19 +1,22 @@
 //! A conversation that is open: its task, the way in, and everything that ends with it.
 
-use std::sync::Arc;
-
-use eclusa::{Gate, Mode, Run, session::chosen_mode};
+use eclusa::{Gate, Mode, session::chosen_mode};
 use eclusa_config::{KeySource, ModelSettings};
-use eclusa_mcp::Gateway;
 use tokio::{sync::mpsc::UnboundedReceiver, task::JoinHandle};
 
 use super::{
     hand_over::{HandOverRequests, borrow, lend_terminal},
-    model_choice, session_setup, sessions, unopened,
+    model_choice, sessions,
 };
 use crate::ui::{
-    archive::Archive, context::AppContext, failure::Failure, gates::GateParts, global::Global,
-    servers, surface::Surface, terminal::Terminal, transcript_spool,
+    archive::Archive,
+    context::AppContext,
+    failure::Failure,
+    gates::GateParts,
+    global::Global,
+    session_setup::{OpenSession, RunningSession},
+    surface::Surface,
+    terminal::Terminal,
 };
 use crate::{AgentEvent, Conversation, ConversationHandle, TranscriptItem};
 
@@ -52,7 +55,7 @@ pub(super) struct OpenChat {
     pub(super) handle: ConversationHandle,
     pub(super) events: UnboundedReceiver<AgentEvent>,
     conversation: Option<JoinHandle<Conversation>>,
-    behind: Option<Arc<Gateway>>,
+    running: RunningSession,
 }
 
 /// The mode that a person chose for the session that is gone on with, unless one is chosen now.
@@ -85,7 +88,6 @@ impl OpenChat {
         {
             ctx = kept;
         }
-        let persona = model_choice::persona(&ctx, choice.persona.as_deref())?;
         let asks = |it: &ModelSettings| matches!(it.key, Some(KeySource::Command(_)));
         let terminal = match lender {
             Some(lender) if ctx.config.models.iter().any(asks) => {
@@ -93,58 +95,37 @@ impl OpenChat {
             }
             _ => None,
         };
-        let chosen = model_choice::find(&ctx, choice.model.as_deref(), &persona).await?;
-        let limits = model_choice::limits(&ctx, &*chosen.model, None)?;
-        let (helpers, secrets) = model_choice::helpers(&ctx, &chosen).await;
+        let (model, persona) = (choice.model.as_deref(), choice.persona.as_deref());
+        let chosen = model_choice::choose(&ctx, model, persona, None).await?;
         drop(terminal);
         let store = ctx.store()?;
-        let archive = Archive::new(store.clone(), ctx.paths.sessions());
         let terminal = Terminal::new(true, ctx.paths.always_files());
         let mut parts = GateParts::asking(&store, terminal);
         if let Some(lender) = lender {
             lend_terminal(&mut parts, lender);
         }
-        parts.secrets = secrets.into_iter().chain(chosen.secret).collect();
-        let gate = ctx.gate(Surface::Chat, parts)?;
-        let own_session = transcript_spool::answer_references(gate.registry(), &archive)?;
-        let behind = servers::wake_all(&ctx, gate.registry()).await?;
-        let (own_mode, name) = (persona.mode, persona.name.clone());
-        let model_name = chosen.model.profile().name.clone();
-        let window = chosen.model.profile().window;
-        let (model, gate_of_model) = (chosen.model, gate.clone());
-        let setup = session_setup::conversation(
-            &ctx,
-            gate_of_model,
-            &archive,
-            model,
-            persona,
-            limits,
-            helpers,
-        )?;
+        let archive = Archive::new(store.clone(), ctx.paths.sessions());
         let resume = match (&choice.resume, choice.last) {
             (Some(id), _) => Some(id.clone()),
             (None, true) => Some(sessions::find(&archive, None).await?.id),
             (None, false) => None,
         };
-        let opened = match &resume {
-            Some(id) => Conversation::resume(setup, id).await,
-            None => Conversation::open(setup).await,
-        };
-        let (conversation, events) = opened.map_err(unopened)?;
-        let id = conversation.id().to_owned();
-        let _ = own_session.set(id.clone());
-        let run = Run { session: id.as_str().into(), ..gate.run().clone() };
-        let gate = gate.for_run(run.held_to(own_mode));
+        let (persona, profile) = (chosen.persona.name.clone(), chosen.model.profile());
+        let (model, window) = (profile.name.clone(), profile.window);
+        let resume = resume.as_deref();
+        let session =
+            OpenSession::open(&ctx, Surface::Chat, chosen, parts, &archive, resume).await?;
+        let OpenSession { conversation, events, running } = session;
         if let (Some(mode), true) = (choice.mode, choice.keep_mode) {
-            let kept = store.update(&id, &mut |it| it.set_mode(mode));
+            let kept = store.update(conversation.id(), &mut |it| it.set_mode(mode));
             kept.map_err(|why| Failure::failed(format!("the mode cannot be kept: {why}")))?;
         }
-        let names = [name, model_name, gate.run().mode_in_force().to_string()];
+        let names = [persona, model, running.gate.run().mode_in_force().to_string()];
         Ok(OpenChat {
-            gate,
+            gate: running.gate.clone(),
             ctx,
             archive,
-            id,
+            id: conversation.id().to_owned(),
             names,
             window,
             before: last_items(conversation.items()),
@@ -152,7 +133,7 @@ impl OpenChat {
             handle: conversation.handle(),
             events,
             conversation: Some(tokio::spawn(conversation.run())),
-            behind,
+            running,
         })
     }
 
@@ -172,10 +153,7 @@ impl OpenChat {
                 }
             }
         }
-        self.gate.leave_session();
-        if let Some(behind) = self.behind.take() {
-            behind.close().await;
-        }
+        self.running.end().await;
     }
 }
 

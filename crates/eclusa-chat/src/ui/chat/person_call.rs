@@ -24,7 +24,7 @@ pub(super) async fn pass(
 }
 
 /// What the model is told of a command that the person ran.
-pub(super) fn told(command: &str, reply: &Reply) -> String {
+pub(super) fn note_for_model(command: &str, reply: &Reply) -> String {
     let content = reply.content();
     let end = content.floor_char_boundary(MAX_TOLD);
     let rest = if end < content.len() { "\n[the rest was left out]" } else { "" };

@@ -11,12 +11,12 @@ use super::{
     slash::{self, AfterCommand, CommandContext},
 };
 use crate::ui::{
-    ask::report,
+    event_line::{EventLine, EventLines, LineKind},
     failure::{Exit, Failure},
     global::Global,
     screen::sanitize,
 };
-use crate::{AgentEvent, TurnEnd, TurnReport};
+use crate::{AgentEvent, TurnReport};
 
 /// A conversation in labelled lines.
 struct PlainChat<'a> {
@@ -24,8 +24,7 @@ struct PlainChat<'a> {
     choice: ChatChoice,
     chat: OpenChat,
     signals: ChatSignals,
-    /// What calls are about, by their ids.
-    calls: Vec<(String, String)>,
+    lines: EventLines,
     /// What the model is told with the next words: commands that the person ran.
     notes: Vec<String>,
 }
@@ -38,8 +37,8 @@ pub(super) async fn run(
 ) -> Result<(Exit, Option<String>), Failure> {
     let signals = ChatSignals::new()?;
     let chat = OpenChat::open(global, &choice, None).await?;
-    let mut plain =
-        PlainChat { global, choice, chat, signals, calls: Vec::new(), notes: Vec::new() };
+    let (lines, notes) = (EventLines::default(), Vec::new());
+    let mut plain = PlainChat { global, choice, chat, signals, lines, notes };
     let talked = plain.talk(first).await;
     let id = plain.chat.id.clone();
     plain.chat.close("").await;
@@ -77,7 +76,7 @@ impl PlainChat<'_> {
 
     fn tell_waiting_events(&mut self) -> std::io::Result<()> {
         while let Ok(event) = self.chat.events.try_recv() {
-            tell(&event, &mut self.calls, false)?;
+            tell(&event, &mut self.lines, false)?;
         }
         Ok(())
     }
@@ -117,7 +116,7 @@ impl PlainChat<'_> {
                 None => return Ok(()),
                 Some(AgentEvent::Ended(report)) => return Ok(tell_end(&report, speaking)?),
                 Some(event) => {
-                    speaking = tell(&event, &mut self.calls, speaking)?;
+                    speaking = tell(&event, &mut self.lines, speaking)?;
                     let told =
                         matches!(event, AgentEvent::Compacted { .. } | AgentEvent::Notice(_));
                     if compacting && told {
@@ -206,11 +205,7 @@ impl PlainChat<'_> {
 }
 
 /// Tells one event; true while a message of the model is being written.
-fn tell(
-    event: &AgentEvent,
-    calls: &mut Vec<(String, String)>,
-    speaking: bool,
-) -> std::io::Result<bool> {
+fn tell(event: &AgentEvent, lines: &mut EventLines, speaking: bool) -> std::io::Result<bool> {
     let mut out = std::io::stdout().lock();
     if let AgentEvent::Text(text) = event {
         if !speaking {
@@ -221,47 +216,25 @@ fn tell(
         out.flush()?;
         return Ok(true);
     }
-    let line = match event {
-        AgentEvent::Opened { session, model, persona, resumed } => {
-            let how = if *resumed { "resumed" } else { "new" };
-            Some(format!("session: {session} ({how}), model {model}, persona {persona}"))
-        }
-        AgentEvent::Call { id, tool, args, .. } => {
-            let brief = report::brief(args);
-            calls.push((id.clone(), brief.clone()));
-            Some(format!("tool: {tool} {brief}"))
-        }
-        AgentEvent::Answered(call) => {
-            let what = calls.iter().find(|(id, _)| *id == call.id);
-            let what = what.map(|(_, args)| args.as_str()).unwrap_or_default();
-            Some(format!("answer: {}", report::call_line(call, what).1.trim_start()))
-        }
-        AgentEvent::Retry { why, wait } => {
-            Some(format!("note: reply discarded, retrying in {} s: {why}", wait.as_secs()))
-        }
-        AgentEvent::Compacted { before, after, .. } => {
-            Some(format!("note: context compacted: about {before} -> {after} tokens"))
-        }
-        AgentEvent::Notice(text) => Some(format!("note: {text}")),
-        AgentEvent::Task { persona, event, .. } => match &**event {
-            AgentEvent::Call { tool, args, .. } => {
-                Some(format!("tool of {persona}: {tool} {}", report::brief(args)))
-            }
-            AgentEvent::Answered(call) => {
-                let line = report::call_line(call, "").1;
-                Some(format!("answer to {persona}: {}", line.trim_start()))
-            }
-            _ => None,
-        },
-        _ => None,
-    };
-    let Some(line) = line else { return Ok(speaking) };
+    let Some(line) = lines.line(event) else { return Ok(speaking) };
     if speaking {
         writeln!(out)?;
     }
-    writeln!(out, "{}", sanitize(&line))?;
+    writeln!(out, "{}: {}", label(&line), line.text)?;
     out.flush()?;
     Ok(false)
+}
+
+/// What a line begins with.
+fn label(line: &EventLine) -> String {
+    match (line.kind, &line.persona) {
+        (LineKind::Session, _) => "session".to_owned(),
+        (LineKind::Note, _) => "note".to_owned(),
+        (LineKind::Tool, None) => "tool".to_owned(),
+        (LineKind::Tool, Some(persona)) => format!("tool of {persona}"),
+        (LineKind::Answer, None) => "answer".to_owned(),
+        (LineKind::Answer, Some(persona)) => format!("answer to {persona}"),
+    }
 }
 
 fn tell_end(report: &TurnReport, speaking: bool) -> std::io::Result<()> {
@@ -269,13 +242,8 @@ fn tell_end(report: &TurnReport, speaking: bool) -> std::io::Result<()> {
     if speaking {
         writeln!(out)?;
     }
-    let why = match &report.end {
-        TurnEnd::Done => None,
-        TurnEnd::Failed(what) | TurnEnd::Limit(what) => Some(what.clone()),
-        other => Some(other.as_str().to_owned()),
-    };
-    if let Some(why) = why {
-        writeln!(out, "ended: {}", sanitize(&why))?;
+    if let Some(why) = report.end.reason() {
+        writeln!(out, "ended: {}", sanitize(why))?;
     }
     if let (Some(cost), Some(currency)) = (report.cost, &report.currency) {
         writeln!(out, "cost: {} {currency}", money(cost))?;

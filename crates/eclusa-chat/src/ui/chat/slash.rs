@@ -189,7 +189,7 @@ impl CommandContext<'_> {
         let mut screen = Screen::stdout();
         reply::print(&replied, &mut screen)?;
         screen.flush()?;
-        Ok(AfterCommand::Tell(person_call::told(command, &replied)))
+        Ok(AfterCommand::Tell(person_call::note_for_model(command, &replied)))
     }
 
     async fn export(&self, file: &str) -> Result<(), Failure> {

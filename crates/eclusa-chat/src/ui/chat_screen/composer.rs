@@ -80,7 +80,7 @@ impl Composer {
         if is_mark(it) || (it.is_control() && it != '\n' && it != '\t') {
             return;
         }
-        self.put(it);
+        self.insert_char(it);
     }
 
     /// Inserts a paste. A long one is folded to a mark.
@@ -90,13 +90,13 @@ impl Composer {
         match char::from_u32(room).filter(|it| is_mark(*it)) {
             Some(mark) if is_long(&text) => {
                 self.folded.push(text.chars().filter(|it| !is_mark(*it)).collect());
-                self.put(mark);
+                self.insert_char(mark);
             }
             _ => text.chars().for_each(|it| self.insert(it)),
         }
     }
 
-    fn put(&mut self, it: char) {
+    fn insert_char(&mut self, it: char) {
         self.text.insert(self.cursor, it);
         self.cursor += 1;
         self.recalled = None;

@@ -4,7 +4,10 @@
 use std::time::{Duration, Instant};
 
 use super::{composer::Composer, markdown::Markdown, scrollback::LiveBlock};
-use crate::ui::screen::{Paint, Style, layout};
+use crate::ui::{
+    call_line::{EndedCall, elapsed, one_line},
+    screen::{Paint, Style, layout},
+};
 
 #[cfg(test)]
 mod tests;
@@ -20,6 +23,12 @@ const MAX_CALL_COLUMNS: usize = 100;
 
 /// Text is not wrapped at less, however narrow the terminal is.
 const MIN_COLUMNS: usize = 10;
+
+/// Between the parts of the status line.
+const SEPARATOR: &str = " · ";
+
+/// A name in the status line is not shortened to less.
+const MIN_NAME_COLUMNS: usize = 24;
 
 /// The mark before the input, and the blanks below it.
 const PROMPT: &str = "› ";
@@ -45,32 +54,6 @@ struct RunningCall {
     about: String,
     progress: String,
     began: Instant,
-}
-
-/// How a call ended, for its line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CallEnd {
-    /// It did what it should.
-    Done,
-    /// It ran and failed.
-    Failed,
-    /// It was refused.
-    Refused,
-    /// It waits for a person who is not here.
-    Waits,
-}
-
-/// What came of a call.
-#[derive(Debug)]
-pub(crate) struct EndedCall<'a> {
-    /// How it ended.
-    pub(crate) outcome: CallEnd,
-    /// Why it failed or was refused; empty otherwise.
-    pub(crate) note: &'a str,
-    /// How long it took.
-    pub(crate) time: Duration,
-    /// Its number in the log.
-    pub(crate) number: Option<u64>,
 }
 
 /// The state of the screen.
@@ -210,26 +193,15 @@ impl View {
     }
 
     /// A call is at its end: one line, with its number in the log.
-    pub(crate) fn call_ended(&mut self, id: &str, end: &EndedCall<'_>) {
+    pub(crate) fn call_ended(&mut self, id: &str, end: &EndedCall) {
         let Some(at) = self.calls.iter().position(|it| it.id == id) else { return };
         let call = self.calls.remove(at);
         self.print_call(&call.tool, &call.about, end);
     }
 
     /// Prints a call that is over.
-    pub(crate) fn print_call(&mut self, tool: &str, about: &str, end: &EndedCall<'_>) {
-        let (mark, style) = match end.outcome {
-            CallEnd::Done => ("✓", Style::Good),
-            CallEnd::Failed => ("✗", Style::Warn),
-            CallEnd::Refused => ("✗", Style::Bad),
-            CallEnd::Waits => ("⋯", Style::Warn),
-        };
-        let number = end.number.map_or_else(String::new, |it| format!("  #{it}"));
-        let took = elapsed(end.time);
-        let tail = match end.note {
-            "" => format!("{took}{number}"),
-            note => format!("{}{number}", one_line(note)),
-        };
+    pub(crate) fn print_call(&mut self, tool: &str, about: &str, end: &EndedCall) {
+        let ((style, mark), tail) = (end.mark(), end.tail());
         let head = format!("{:<6} {}", one_line(tool), one_line(about));
         let room = self.columns.min(MAX_CALL_COLUMNS).saturating_sub(4);
         let tail = layout::cut(&tail, room.saturating_sub(12).max(10));
@@ -301,43 +273,36 @@ impl View {
         for suggestion in self.suggestions.iter().take(6) {
             rows.push(self.paint.text(Style::Faint, &format!("  {suggestion}")).into_owned());
         }
-        let bottom = self.hint.clone().unwrap_or_else(|| self.status.line());
+        let bottom =
+            self.hint.clone().unwrap_or_else(|| self.status.line(self.columns.saturating_sub(3)));
         rows.push(self.paint.text(Style::Faint, &format!("  {bottom}")).into_owned());
         (finished, LiveBlock { rows, cursor })
     }
 }
 
 impl Status {
-    fn line(&self) -> String {
-        let mut parts = self.names.clone();
+    /// The bottom line. Where it is wider than this, the longest name gives way in its middle: a model may be
+    /// called by the path of a file.
+    fn line(&self, columns: usize) -> String {
+        let mut rest = Vec::new();
         if let Some((used, window)) = self.context {
-            parts.push(format!("{used} % of {}k", window / 1000));
+            rest.push(format!("{used} % of {}k", window / 1000));
         }
-        parts.extend(self.cost.clone());
-        parts.extend(self.taint.as_ref().map(|it| format!("text from outside: {it}")));
-        parts.join(" · ")
+        rest.extend(self.cost.clone());
+        rest.extend(self.taint.as_ref().map(|it| format!("text from outside: {it}")));
+        let mut names = self.names.clone();
+        let over = layout::width(&[names.as_slice(), &rest].concat().join(SEPARATOR))
+            .saturating_sub(columns);
+        if let Some(longest) = names.iter_mut().max_by_key(|it| layout::width(it)) {
+            let room = layout::width(longest).saturating_sub(over).max(MIN_NAME_COLUMNS);
+            *longest = layout::cut_middle(longest, room);
+        }
+        [names, rest].concat().join(SEPARATOR)
     }
-}
-
-/// A text on one line.
-fn one_line(text: &str) -> String {
-    let mut lines = text.lines();
-    let first = lines.next().unwrap_or_default().trim_end().replace('\t', " ");
-    if lines.next().is_some() { format!("{first} …") } else { first }
 }
 
 /// How long something has been under way, once that is long enough to matter.
 fn since(began: Instant, now: Instant) -> String {
     let time = now.saturating_duration_since(began);
     if time < Duration::from_secs(1) { String::new() } else { format!("{}  ", elapsed(time)) }
-}
-
-/// How long something took, as people read it.
-fn elapsed(time: Duration) -> String {
-    match time.as_millis() {
-        ms @ 0..1000 => format!("{ms} ms"),
-        ms @ 1000..10_000 => format!("{}.{} s", ms / 1000, ms % 1000 / 100),
-        ms @ 10_000..60_000 => format!("{} s", ms / 1000),
-        ms => format!("{} min {} s", ms / 60_000, ms % 60_000 / 1000),
-    }
 }

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use clap::Args;
-use eclusa_models::WireKind;
+use eclusa::Wire;
+use eclusa_models::{default_url, headers};
 use eclusa_net::http_client;
 use reqwest::{Url, redirect};
 use serde_json::Value;
@@ -50,8 +51,7 @@ const MAX_ANSWER: usize = 4 << 20;
 
 /// How a server is spoken to.
 struct ModelServer {
-    /// The word in the configuration.
-    wire: &'static str,
+    wire: Wire,
     url: String,
     /// Whether the address must be written down.
     own_url: bool,
@@ -61,18 +61,18 @@ struct ModelServer {
 
 impl ModelServer {
     fn find(args: &AddModelArgs) -> Result<ModelServer, Failure> {
-        let provider = |wire, kind: WireKind, key: &str| ModelServer {
+        let provider = |wire: Wire, key: &str| ModelServer {
             wire,
-            url: kind.default_url().to_owned(),
+            url: default_url(wire).to_owned(),
             own_url: false,
             key: Some(args.key_env.clone().unwrap_or_else(|| key.to_owned())),
         };
         Ok(match args.server.as_str() {
-            "anthropic" => provider("anthropic", WireKind::Anthropic, "ANTHROPIC_API_KEY"),
-            "openai" => provider("openai", WireKind::OpenaiResponses, "OPENAI_API_KEY"),
-            "gemini" => provider("gemini", WireKind::Gemini, "GEMINI_API_KEY"),
+            "anthropic" => provider(Wire::Anthropic, "ANTHROPIC_API_KEY"),
+            "openai" => provider(Wire::Openai, "OPENAI_API_KEY"),
+            "gemini" => provider(Wire::Gemini, "GEMINI_API_KEY"),
             url if url.starts_with("http://") || url.starts_with("https://") => ModelServer {
-                wire: "openai-chat",
+                wire: Wire::OpenaiChat,
                 url: url.trim_end_matches('/').trim_end_matches("/v1").to_owned(),
                 own_url: true,
                 key: args.key_env.clone(),
@@ -88,7 +88,7 @@ impl ModelServer {
 
     /// Which models it has.
     async fn models(&self) -> Result<Vec<String>, String> {
-        let path = if self.wire == "gemini" { "/v1beta/models" } else { "/v1/models" };
+        let path = if self.wire == Wire::Gemini { "/v1beta/models" } else { "/v1/models" };
         let url: Url = format!("{}{path}", self.url).parse().map_err(|err| format!("{err}"))?;
         let local =
             ["localhost", "127.0.0.1", "[::1]"].contains(&url.host_str().unwrap_or_default());
@@ -101,13 +101,9 @@ impl ModelServer {
         if let Some(name) = &self.key {
             let key = std::env::var(name)
                 .map_err(|_| format!("the variable `{name}` for the key is not set"))?;
-            request = match self.wire {
-                "anthropic" => {
-                    request.header("x-api-key", key).header("anthropic-version", "2023-06-01")
-                }
-                "gemini" => request.header("x-goog-api-key", key),
-                _ => request.bearer_auth(key),
-            };
+            for (name, value) in headers(self.wire, Some(&key)) {
+                request = request.header(name, value);
+            }
         }
         let mut response = request.send().await.map_err(|err| chain(&err.without_url()))?;
         if !response.status().is_success() {
@@ -134,7 +130,7 @@ impl ModelServer {
     /// The settings of one of its models.
     fn table(&self, model: &str) -> Table {
         let mut table = Table::new();
-        table.insert("wire", value(self.wire));
+        table.insert("wire", value(self.wire.as_str()));
         table.insert("model", value(model));
         if self.own_url {
             table.insert("url", value(self.url.as_str()));

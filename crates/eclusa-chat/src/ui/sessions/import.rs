@@ -36,7 +36,7 @@ pub(super) async fn run(
     let imported = import(format, &lines);
     if imported.items.is_empty() {
         return Err(Failure::usage(format!(
-            "`{}` holds no conversation of {}",
+            "`{}` holds no session of {}",
             file.display(),
             format.as_str()
         ))

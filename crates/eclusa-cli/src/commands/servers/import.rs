@@ -9,7 +9,6 @@ use eclusa::settings::ServerSettings;
 use eclusa_connect::{AgentSpec, server_lists};
 use serde_json::{Value, json};
 
-use super::args::Client;
 use super::{add::file, settings};
 use crate::{
     context::AppContext,

@@ -1,21 +1,21 @@
 //! Streams of every wire, cut anywhere and damaged anyhow: the same reply, or a clean error.
 
-use eclusa::Incoming;
+use eclusa::{Incoming, Wire, settings::Thinking};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::super::reply_reader::ReplyReader;
 use crate::{
     model::{Delta, ModelError, ModelReply},
-    wire::{Thinking, WireKind, WireSettings},
+    wire::{WireSettings, default_url},
 };
 
-fn settings(wire: WireKind, native: bool) -> WireSettings {
+fn settings(wire: Wire, native: bool) -> WireSettings {
     WireSettings {
         name: "m".to_owned(),
         wire,
         model: "m".to_owned(),
-        url: wire.default_url().to_owned(),
+        url: default_url(wire).to_owned(),
         native,
         window: 100_000,
         output: 4_096,
@@ -29,10 +29,10 @@ const WORDS: &str =
     "I look \u{2713}.\n```tool\n{\"name\": \"read\", \"args\": {\"path\": \"b\"}}\n```\nSo.\n";
 
 /// A whole stream of a wire: thoughts, words with a block in them, two calls.
-fn events(wire: WireKind) -> Vec<Value> {
+fn events(wire: Wire) -> Vec<Value> {
     let args = ["{\"path\":", " \"\u{e9}\"}"];
     match wire {
-        WireKind::Anthropic => vec![
+        Wire::Anthropic => vec![
             json!({"type": "message_start", "message": {"usage": {"input_tokens": 7, "output_tokens": 1}}}),
             json!({"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": "", "signature": ""}}),
             json!({"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "hm"}}),
@@ -50,7 +50,7 @@ fn events(wire: WireKind) -> Vec<Value> {
             json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 9}}),
             json!({"type": "message_stop"}),
         ],
-        WireKind::OpenaiResponses => {
+        Wire::Openai => {
             let words = json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": WORDS}]});
             let call = json!({"type": "function_call", "id": "f", "call_id": "c1", "name": "read", "arguments": args.concat()});
             vec![
@@ -64,7 +64,7 @@ fn events(wire: WireKind) -> Vec<Value> {
                 json!({"type": "response.completed", "response": {"output": [words, call], "usage": {"input_tokens": 1, "output_tokens": 2}}}),
             ]
         }
-        WireKind::OpenaiChat => {
+        Wire::OpenaiChat => {
             let chunk = |delta: Value, why: Option<&str>| json!({"choices": [{"index": 0, "delta": delta, "finish_reason": why}]});
             vec![
                 chunk(json!({"role": "assistant", "reasoning_content": "hm"}), None),
@@ -85,7 +85,7 @@ fn events(wire: WireKind) -> Vec<Value> {
                 json!({"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 6}}),
             ]
         }
-        WireKind::Gemini => vec![
+        Wire::Gemini => vec![
             json!({"candidates": [{"content": {"parts": [{"text": "hm", "thought": true}, {"text": WORDS}]}}]}),
             json!({"candidates": [{"content": {"parts": [{"functionCall": {"name": "read", "args": {"path": "\u{e9}"}}, "thoughtSignature": "s"}]}}]}),
             json!({"candidates": [{"content": {"parts": [{"text": ""}]}, "finishReason": "STOP"}], "usageMetadata": {"promptTokenCount": 3, "candidatesTokenCount": 2}}),
@@ -93,7 +93,7 @@ fn events(wire: WireKind) -> Vec<Value> {
     }
 }
 
-fn stream(wire: WireKind) -> Vec<u8> {
+fn stream(wire: Wire) -> Vec<u8> {
     let lines = events(wire).into_iter().map(|it| format!("event: e\ndata: {it}\n\n"));
     (lines.collect::<String>() + "data: [DONE]\n\n").into_bytes()
 }
@@ -122,7 +122,7 @@ fn read(settings: &WireSettings, chunks: &[&[u8]]) -> (Result<String, ModelError
 
 fn all() -> impl Iterator<Item = WireSettings> {
     let both = |wire| [true, false].map(|native| settings(wire, native));
-    WireKind::ALL.into_iter().flat_map(both)
+    Wire::ALL.into_iter().flat_map(both)
 }
 
 /// A stream that ends anywhere is a whole reply or none: never half a call.

@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{Stream, calls};
-use crate::{Incoming, Malformed, ToolCall, parse::was_made};
+use crate::{
+    Incoming, Malformed, ToolCall,
+    parse::{StreamedCall, tests::incoming, was_made},
+};
 
 fn start(index: u64, id: &str, name: &str) -> Value {
     json!({"type": "content_block_start", "index": index,
@@ -25,9 +28,9 @@ fn ended(reason: &str) -> Value {
 
 fn streamed(events: &[Value]) -> Vec<Incoming> {
     let mut stream = Stream::default();
-    let mut all: Vec<Incoming> = events.iter().flat_map(|it| stream.push(it)).collect();
+    let mut all: Vec<StreamedCall> = events.iter().flat_map(|it| stream.push(it)).collect();
     all.extend(stream.finish());
-    all
+    incoming(all)
 }
 
 fn only_bad(incoming: &[Incoming]) -> &Malformed {
@@ -74,7 +77,7 @@ fn s4_54_fragments_add_up_and_come_as_soon_as_they_are_whole() {
         assert_eq!(stream.push(&event), []);
     }
     assert_eq!(
-        stream.push(&stop(1)),
+        incoming(stream.push(&stop(1))),
         [Incoming::Call(ToolCall::new("t1", "ls", json!({"p": "é"})))]
     );
     assert_eq!(stream.push(&ended("tool_use")), []);

@@ -5,7 +5,10 @@ use serde_json::{Value, json};
 use super::{Stream, calls, results};
 use crate::{
     Incoming, ToolCall,
-    parse::{tests::passed, was_made},
+    parse::{
+        tests::{incoming, passed},
+        was_made,
+    },
 };
 
 fn response(parts: Value) -> Value {
@@ -30,7 +33,7 @@ fn whole_responses_and_contents() {
 fn each_chunk_gives_its_calls_under_ids_of_their_own() {
     let mut stream = Stream::default();
     let chunk = response(json!([{"functionCall": {"name": "ls", "args": {}}}]));
-    let incoming = [stream.push(&chunk), stream.push(&chunk), stream.finish()].concat();
+    let incoming = incoming([stream.push(&chunk), stream.push(&chunk), stream.finish()].concat());
     assert_eq!(incoming.len(), 2);
     assert_ne!(incoming[0].id(), incoming[1].id());
 }

@@ -4,7 +4,10 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{Stream, calls};
-use crate::{Incoming, Malformed, Origin, ToolCall, parse::was_made};
+use crate::{
+    Incoming, Malformed, Origin, ToolCall,
+    parse::{StreamedCall, tests::incoming, was_made},
+};
 
 fn chunk(tool_calls: Value) -> Value {
     json!({"choices": [{"index": 0, "delta": {"tool_calls": tool_calls}, "finish_reason": null}]})
@@ -16,9 +19,9 @@ fn finished(reason: &str) -> Value {
 
 fn streamed(chunks: &[Value]) -> Vec<Incoming> {
     let mut stream = Stream::default();
-    let mut all: Vec<Incoming> = chunks.iter().flat_map(|it| stream.push(it)).collect();
+    let mut all: Vec<StreamedCall> = chunks.iter().flat_map(|it| stream.push(it)).collect();
     all.extend(stream.finish());
-    all
+    incoming(all)
 }
 
 fn bad(incoming: &Incoming) -> &Malformed {
@@ -91,7 +94,7 @@ fn s4_54_fragments_add_up_by_index() {
     }
     assert_eq!(stream.push(&json!({"choices": [], "usage": {}})), []);
     assert_eq!(
-        stream.push(&finished("tool_calls")),
+        incoming(stream.push(&finished("tool_calls"))),
         [
             Incoming::Call(ToolCall::new("c0", "write", json!({"path": "é"}))),
             Incoming::Call(ToolCall::new("c1", "list", json!({}))),
@@ -157,7 +160,7 @@ fn what_is_held_is_bounded() {
         stream.push(&chunk(json!([{"index": 1, "function": {"arguments": part}}])));
         assert!(stream.fragments.held() <= 1000);
     }
-    let incoming = stream.push(&finished("tool_calls"));
+    let incoming = incoming(stream.push(&finished("tool_calls")));
     assert!(matches!(&incoming[0], Incoming::Call(call) if call.id == "small"));
     assert!(bad(&incoming[1]).problem.contains("larger than 1000 bytes"), "{incoming:?}");
     assert_eq!(incoming[1].id(), "large");

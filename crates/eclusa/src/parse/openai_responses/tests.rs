@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{Stream, calls};
-use crate::{Incoming, Malformed, ToolCall, parse::was_made};
+use crate::{
+    Incoming, Malformed, ToolCall,
+    parse::{StreamedCall, tests::incoming, was_made},
+};
 
 fn item(call_id: &str, arguments: &str) -> Value {
     json!({"type": "function_call", "id": "fc", "call_id": call_id, "name": "ls",
@@ -38,9 +41,9 @@ fn call(id: &str) -> Incoming {
 
 fn streamed(events: &[Value]) -> Vec<Incoming> {
     let mut stream = Stream::default();
-    let mut all: Vec<Incoming> = events.iter().flat_map(|it| stream.push(it)).collect();
+    let mut all: Vec<StreamedCall> = events.iter().flat_map(|it| stream.push(it)).collect();
     all.extend(stream.finish());
-    all
+    incoming(all)
 }
 
 fn only_bad(incoming: &[Incoming]) -> &Malformed {
@@ -118,7 +121,7 @@ fn s4_54_a_call_is_given_out_once_however_it_is_told() {
     // A call is there as soon as its item is done.
     let mut stream = Stream::default();
     stream.push(&added(0, "c1"));
-    assert_eq!(stream.push(&done(0, item("c1", N1))), [call("c1")]);
+    assert_eq!(incoming(stream.push(&done(0, item("c1", N1)))), [call("c1")]);
 }
 
 #[test]

@@ -8,22 +8,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{Registered, Registry, RegistryError};
-use crate::Scene;
-
-/// The shape in which a model API wants tools declared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Shape {
-    /// OpenAI Chat Completions: `{"type":"function","function":{…}}`.
-    OpenAiChat,
-    /// OpenAI Responses: `{"type":"function","name":…}`.
-    OpenAiResponses,
-    /// Anthropic Messages: `{"name","description","input_schema"}`.
-    Anthropic,
-    /// Gemini: one `{"functionDeclarations":[…]}`.
-    Gemini,
-    /// MCP `tools/list`: `{"name","description","inputSchema","annotations"}`.
-    Mcp,
-}
+use crate::{Scene, Wire};
 
 /// Which tools are declared.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -36,22 +21,22 @@ pub enum WhichTools {
 
 /// What was rendered of one snapshot. It goes with the snapshot, so it is never stale.
 #[derive(Default)]
-pub(super) struct Cache(Mutex<HashMap<(Shape, WhichTools, Scene), Arc<Value>>>);
+pub(super) struct Cache(Mutex<HashMap<(Wire, WhichTools, Scene), Arc<Value>>>);
 
 /// Scenes and subsets are few; past this the cache starts over.
 const MAX_RENDERED: usize = 256;
 
 impl Registry {
-    /// The declarations of these tools in this shape. Cheap enough for every turn: rendered once
+    /// The declarations of these tools as this wire wants them. Cheap enough for every turn: rendered once
     /// for each state of the registry.
     pub fn declare(
         &self,
-        shape: Shape,
+        wire: Wire,
         shown: &WhichTools,
         scene: &Scene,
     ) -> Result<Arc<Value>, RegistryError> {
         let now = self.now.load();
-        let key = (shape, shown.clone(), scene.clone());
+        let key = (wire, shown.clone(), scene.clone());
         {
             let cache = now.rendered.0.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(rendered) = cache.get(&key) {
@@ -67,9 +52,9 @@ impl Registry {
                 })
                 .collect::<Result<_, _>>()?,
         };
-        let tools: Vec<Value> = tools.iter().map(|tool| one(shape, tool, scene)).collect();
-        let rendered = Arc::new(match shape {
-            Shape::Gemini => json!([{"functionDeclarations": tools}]),
+        let tools: Vec<Value> = tools.iter().map(|tool| declaration(wire, tool, scene)).collect();
+        let rendered = Arc::new(match wire {
+            Wire::Gemini => json!([{"functionDeclarations": tools}]),
             _ => Value::Array(tools),
         });
         let mut cache = now.rendered.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -81,34 +66,25 @@ impl Registry {
     }
 }
 
-fn one(shape: Shape, tool: &Registered, scene: &Scene) -> Value {
+fn declaration(wire: Wire, tool: &Registered, scene: &Scene) -> Value {
     let (name, description, schema) = (tool.name(), tool.description(scene), tool.schema());
-    match shape {
-        Shape::OpenAiChat => json!({
+    match wire {
+        Wire::OpenaiChat => json!({
             "type": "function",
             "function": {"name": name, "description": description, "parameters": schema},
         }),
-        Shape::OpenAiResponses => json!({
+        Wire::Openai => json!({
             "type": "function",
             "name": name,
             "description": description,
             "parameters": schema,
             "strict": false,
         }),
-        Shape::Anthropic => {
+        Wire::Anthropic => {
             json!({"name": name, "description": description, "input_schema": schema})
         }
-        Shape::Gemini => {
+        Wire::Gemini => {
             json!({"name": name, "description": description, "parametersJsonSchema": schema})
         }
-        Shape::Mcp => json!({
-            "name": name,
-            "description": description,
-            "inputSchema": schema,
-            "annotations": {
-                "readOnlyHint": tool.facts().read_only,
-                "destructiveHint": tool.facts().destructive || !tool.facts().read_only,
-            },
-        }),
     }
 }

@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
-use super::{CallEnd, EndedCall, Status, View};
+use super::{EndedCall, Status, View};
 use crate::ui::{
+    call_line::CallEnd,
     chat_screen::scrollback::{Scrollback, Size},
     screen::{Paint, Style, sanitize},
 };
@@ -26,12 +27,13 @@ fn terminal(paint: Paint, columns: usize) -> avt::Terminal {
     view.wait_for("waiting for the model", now);
     view.model_wrote("I look at the **parser** first.\n");
     let time = Duration::from_millis(3);
-    for (id, tool, about, outcome, note, number) in [
+    for (id, tool, about, end, note, number) in [
         ("1", "read", "src/parse.rs", CallEnd::Done, "", 41),
         ("2", "bash", "cargo add nom", CallEnd::Refused, "denied: no network", 43),
     ] {
         view.call_began(id, tool, about, now);
-        view.call_ended(id, &EndedCall { outcome, note, time, number: Some(number) });
+        let (note, number) = (note.to_owned(), Some(number));
+        view.call_ended(id, &EndedCall { end, note, time, number });
     }
     view.call_began("3", "bash", "cargo test parse", now);
     view.call_progress("3", "running 31 tests");
@@ -229,7 +231,7 @@ proptest! {
         view.call_began("1", &text, &text, now);
         view.call_progress("1", &text);
         let (time, number) = (Duration::ZERO, Some(1));
-        view.print_call(&text, &text, &EndedCall { outcome: CallEnd::Failed, note: &text, time, number });
+        view.print_call(&text, &text, &EndedCall { end: CallEnd::Failed, note: text.clone(), time, number });
         view.set_queued(vec![text.clone()]);
         view.composer.paste(&pieces.concat());
         let (mut rows, _) = view.frame(now);
@@ -245,4 +247,16 @@ proptest! {
             prop_assert_eq!(obeyed, None, "{:?}", row);
         }
     }
+}
+
+#[test]
+fn a_long_name_leaves_room_for_the_rest_of_the_status() {
+    let names = ["coder", "script:/home/somebody/with a long name/projects/one/script.md", "auto"];
+    let names = names.map(str::to_owned).to_vec();
+    let status = Status { names, context: Some((3, 200_000)), ..Status::default() };
+    insta::assert_snapshot!(
+        status.line(77),
+        @"coder · script:/home/somebody/w…e/projects/one/script.md · auto · 3 % of 200k"
+    );
+    assert!(status.line(20).contains("script:/hom…ne/script.md"), "{}", status.line(20));
 }

@@ -4,17 +4,18 @@ use std::time::{Duration, Instant};
 
 use eclusa_models::money;
 
-use super::LiveChat;
+use super::ScreenChat;
 use crate::ui::{
-    ask::report::brief,
-    chat_screen::view::{CallEnd, EndedCall, View},
+    call_line::{CallEnd, EndedCall, brief},
+    chat_screen::view::View,
+    event_line::EventLines,
     screen::{Style, sanitize},
 };
-use crate::{AgentEvent, CallOutcome, ItemBody, TranscriptItem, TurnEnd, TurnReport};
+use crate::{AgentEvent, ItemBody, TranscriptItem, TurnEnd, TurnReport};
 
 const WAITING: &str = "waiting for the model";
 
-impl LiveChat<'_> {
+impl ScreenChat<'_> {
     /// Shows which session it is, and the end of what was said in it before.
     pub(super) fn show_beginning(&mut self, with_past: bool) {
         let view = &mut self.screen.view;
@@ -51,14 +52,9 @@ impl LiveChat<'_> {
             AgentEvent::Text(text) => view.model_wrote(&sanitize(&text)),
             AgentEvent::Thought(_) => view.wait_for("the model thinks", now),
             AgentEvent::Message(_) => view.end_text(),
-            AgentEvent::Retry { why, wait } => {
+            AgentEvent::Retry { .. } => {
                 view.strike_partial();
-                let text = format!(
-                    "  reply discarded, retrying in {} s: {}",
-                    wait.as_secs(),
-                    sanitize(&why)
-                );
-                view.say(Style::Warn, &text);
+                note(view, &event);
                 view.wait_for(WAITING, now);
             }
             AgentEvent::Call { id, tool, args, .. } => {
@@ -68,24 +64,15 @@ impl LiveChat<'_> {
             }
             AgentEvent::Progress { id, detail } => view.call_progress(&id, &sanitize(&detail)),
             AgentEvent::Answered(call) => {
-                let outcome = ended(&call);
-                let note = sanitize(call.error.as_deref().unwrap_or_default());
-                let (time, number) = (call.time, call.number);
-                view.call_ended(&call.id, &EndedCall { outcome, note: &note, time, number });
+                view.call_ended(&call.id, &EndedCall::from(&call));
                 if !view.is_busy() {
                     view.wait_for(WAITING, now);
                 }
                 self.last_output = sanitize(&call.output);
             }
             // The summary was seen while it was written.
-            AgentEvent::Compacted { before, after, .. } => {
-                view.end_text();
-                let text = format!("  context compacted: about {before} -> {after} tokens");
-                view.say(Style::Faint, &text);
-                self.compacted();
-            }
-            AgentEvent::Notice(text) => {
-                view.say(Style::Warn, &format!("  note: {}", sanitize(&text)));
+            AgentEvent::Compacted { .. } | AgentEvent::Notice(_) => {
+                note(view, &event);
                 self.compacted();
             }
             AgentEvent::Task { call, persona, event, .. } => match *event {
@@ -94,12 +81,8 @@ impl LiveChat<'_> {
                     view.call_progress(&call, &sanitize(&text));
                 }
                 AgentEvent::Answered(inner) => {
-                    let end = ended(&inner);
                     let tool = format!("{persona}: {}", inner.tool);
-                    let note = sanitize(inner.error.as_deref().unwrap_or_default());
-                    let (time, number) = (inner.time, inner.number);
-                    let end = EndedCall { outcome: end, note: &note, time, number };
-                    view.print_call(&sanitize(&tool), "", &end);
+                    view.print_call(&sanitize(&tool), "", &EndedCall::from(&inner));
                 }
                 _ => {}
             },
@@ -119,13 +102,12 @@ impl LiveChat<'_> {
         self.busy = false;
         let view = &mut self.screen.view;
         view.idle();
-        let why = match &report.end {
-            TurnEnd::Done => None,
-            TurnEnd::Failed(what) | TurnEnd::Limit(what) => Some((Style::Bad, what.clone())),
-            other => Some((Style::Warn, other.as_str().to_owned())),
-        };
-        if let Some((style, why)) = why {
-            view.say(style, &format!("  ended: {}", sanitize(&why)));
+        if let Some(why) = report.end.reason() {
+            let style = match report.end {
+                TurnEnd::Failed(_) | TurnEnd::Limit(_) => Style::Bad,
+                _ => Style::Warn,
+            };
+            view.say(style, &format!("  ended: {}", sanitize(why)));
         }
         let percent = report.context.saturating_mul(100) / self.chat.window.max(1);
         view.status.context = Some((percent, self.chat.window));
@@ -137,12 +119,10 @@ impl LiveChat<'_> {
     }
 }
 
-fn ended(call: &CallOutcome) -> CallEnd {
-    match (&call.error, call.refused) {
-        _ if call.approval.is_some() => CallEnd::Waits,
-        (None, _) => CallEnd::Done,
-        (Some(_), true) => CallEnd::Refused,
-        (Some(_), false) => CallEnd::Failed,
+/// Shows an event that is a note for people.
+fn note(view: &mut View, event: &AgentEvent) {
+    if let Some(line) = EventLines::default().line(event) {
+        view.say(line.style, &format!("  note: {}", line.text));
     }
 }
 
@@ -164,19 +144,18 @@ fn show_item(view: &mut View, item: &TranscriptItem, all: &[TranscriptItem]) {
                 _ => None,
             });
             let about = call.map(brief).unwrap_or_default();
-            let outcome = match (&answer.error, answer.approval) {
+            let end = match (&answer.error, answer.approval) {
                 (_, Some(_)) => CallEnd::Waits,
                 (Some(_), None) => CallEnd::Failed,
                 (None, None) => CallEnd::Done,
             };
-            let note = sanitize(answer.error.as_deref().unwrap_or_default());
-            let end = EndedCall {
-                outcome,
-                note: &note,
+            let ended = EndedCall {
+                end,
+                note: sanitize(answer.error.as_deref().unwrap_or_default()),
                 time: Duration::from_millis(answer.time_ms),
                 number: answer.number,
             };
-            view.print_call(&sanitize(&answer.tool), &sanitize(&about), &end);
+            view.print_call(&sanitize(&answer.tool), &sanitize(&about), &ended);
         }
         ItemBody::Notice { text } => view.say(Style::Warn, &format!("  note: {}", sanitize(text))),
         ItemBody::Opened { .. }

@@ -15,7 +15,7 @@ use super::{
 use crate::ui::screen::{Paint, size_of};
 
 /// The terminal, in raw mode as long as the chat has it.
-pub(crate) struct LiveScreen {
+pub(crate) struct ChatTerminal {
     /// What is shown.
     pub(crate) view: View,
     scrollback: Scrollback<Stdout>,
@@ -23,12 +23,12 @@ pub(crate) struct LiveScreen {
     size: Size,
 }
 
-impl LiveScreen {
+impl ChatTerminal {
     /// Takes the terminal.
-    pub(crate) fn open() -> io::Result<LiveScreen> {
+    pub(crate) fn open() -> io::Result<ChatTerminal> {
         let (out, size) = (io::stdout(), terminal_size());
         let view = View::new(Paint::on(&out), size.columns);
-        let mut screen = LiveScreen { view, scrollback: Scrollback::new(out), keys: None, size };
+        let mut screen = ChatTerminal { view, scrollback: Scrollback::new(out), keys: None, size };
         screen.resume()?;
         Ok(screen)
     }
@@ -85,7 +85,7 @@ impl LiveScreen {
     }
 }
 
-impl Drop for LiveScreen {
+impl Drop for ChatTerminal {
     fn drop(&mut self) {
         // An error means that there is no terminal any more.
         drop(self.suspend());

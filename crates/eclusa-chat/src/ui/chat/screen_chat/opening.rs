@@ -10,9 +10,9 @@ use crate::ui::{
         signals::{ChatSignals, Signalled},
     },
     chat_screen::{
+        chat_terminal::ChatTerminal,
         key_decoder::Key,
         keys::{self, KeyAction},
-        live_screen::LiveScreen,
     },
     failure::Failure,
     screen::spinner,
@@ -22,7 +22,7 @@ use crate::ui::{
 /// when the person leaves before it is open.
 pub(super) async fn show_while<T>(
     opening: impl Future<Output = Result<T, Failure>>,
-    screen: &mut LiveScreen,
+    screen: &mut ChatTerminal,
     questions: &mut UnboundedReceiver<HandOver>,
     signals: &mut ChatSignals,
 ) -> Result<Option<(T, Vec<Key>)>, Failure> {
@@ -74,7 +74,7 @@ pub(super) async fn show_while<T>(
 
 fn done<T>(
     opened: Result<T, Failure>,
-    screen: &mut LiveScreen,
+    screen: &mut ChatTerminal,
     waiting: Vec<Key>,
 ) -> Result<Option<(T, Vec<Key>)>, Failure> {
     screen.view.idle();

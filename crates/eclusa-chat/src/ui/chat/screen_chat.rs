@@ -17,9 +17,9 @@ use super::{
 use crate::AgentEvent;
 use crate::ui::{
     chat_screen::{
+        chat_terminal::ChatTerminal,
         key_decoder::Key,
         keys::{self, KeyAction},
-        live_screen::LiveScreen,
     },
     failure::{Exit, Failure},
     global::Global,
@@ -29,7 +29,7 @@ use crate::ui::{
 
 mod commands;
 mod opening;
-mod shown;
+mod show_events;
 
 /// Frames are no closer together, however fast the model writes.
 const FRAME: Duration = Duration::from_millis(16);
@@ -38,13 +38,13 @@ const FRAME: Duration = Duration::from_millis(16);
 const TICK: Duration = Duration::from_millis(250);
 
 /// A chat on the screen.
-struct LiveChat<'a> {
+struct ScreenChat<'a> {
     global: &'a Global,
     choice: ChatChoice,
     chat: OpenChat,
     /// Where the chat is told who needs the terminal.
     requests: HandOverRequests,
-    screen: LiveScreen,
+    screen: ChatTerminal,
     questions: UnboundedReceiver<HandOver>,
     signals: ChatSignals,
     /// The model works.
@@ -70,14 +70,14 @@ struct LiveChat<'a> {
 }
 
 /// When words go to the model.
-enum Moment {
+enum SendWhen {
     /// Before its next request.
     Now,
     AfterTheTurn,
 }
 
 /// What the chat waits for.
-enum Happened {
+enum ChatEvent {
     Key(Option<Key>),
     Question(HandOver),
     Event(Option<AgentEvent>),
@@ -93,11 +93,11 @@ pub(super) async fn run(
 ) -> Result<(Exit, Option<String>), Failure> {
     let mut signals = ChatSignals::new()?;
     let (requests, mut questions): (HandOverRequests, _) = mpsc::unbounded_channel();
-    let mut screen = LiveScreen::open()?;
+    let mut screen = ChatTerminal::open()?;
     let opening = OpenChat::open(global, &choice, Some(&requests));
     let opened = opening::show_while(opening, &mut screen, &mut questions, &mut signals).await?;
     let Some((chat, typed)) = opened else { return Ok((Exit::Done, None)) };
-    let mut live = LiveChat {
+    let mut screen_chat = ScreenChat {
         global,
         choice,
         chat,
@@ -117,11 +117,11 @@ pub(super) async fn run(
         commands: VecDeque::new(),
         ended: false,
     };
-    live.chat.handle.take_up_answers();
-    live.show_beginning(true);
-    live.take_draft();
-    let talked = live.talk(first, typed).await;
-    let LiveChat { mut chat, screen, mut questions, .. } = live;
+    screen_chat.chat.handle.take_up_answers();
+    screen_chat.show_beginning(true);
+    screen_chat.take_draft();
+    let talked = screen_chat.talk(first, typed).await;
+    let ScreenChat { mut chat, screen, mut questions, .. } = screen_chat;
     let input = screen.view.composer.text();
     drop(screen);
     // Nobody is asked any more.
@@ -131,56 +131,56 @@ pub(super) async fn run(
     talked.map(|()| (Exit::Done, Some(id)))
 }
 
-impl LiveChat<'_> {
+impl ScreenChat<'_> {
     async fn talk(&mut self, first: String, typed: Vec<Key>) -> Result<(), Failure> {
         self.draw()?;
         if !first.trim().is_empty() {
-            self.send(&first, Moment::Now).await?;
+            self.send(&first, SendWhen::Now).await?;
         }
         for key in &typed {
             self.press(key).await?;
         }
         while !self.ended && !self.signals.has_ended() {
             match self.next().await {
-                Happened::Key(Some(key)) => {
+                ChatEvent::Key(Some(key)) => {
                     self.press(&key).await?;
                     self.draw()?;
                 }
-                Happened::Key(None) | Happened::Event(None) => self.ended = true,
-                Happened::Event(Some(event)) => {
+                ChatEvent::Key(None) | ChatEvent::Event(None) => self.ended = true,
+                ChatEvent::Event(Some(event)) => {
                     self.show(event);
                     self.show_waiting_events();
                     self.run_waiting_command().await?;
                 }
-                Happened::Question(question) => self.hand_over(question).await?,
-                Happened::Signal(Signalled::Resized) => {
+                ChatEvent::Question(question) => self.hand_over(question).await?,
+                ChatEvent::Signal(Signalled::Resized) => {
                     self.screen.resized();
                     self.draw()?;
                 }
-                Happened::Signal(Signalled::Interrupted) => self.chat.handle.interrupt(),
+                ChatEvent::Signal(Signalled::Interrupted) => self.chat.handle.interrupt(),
                 // The loop has ended by that.
-                Happened::Signal(Signalled::Ended) => {}
-                Happened::Frame => self.draw()?,
+                ChatEvent::Signal(Signalled::Ended) => {}
+                ChatEvent::Frame => self.draw()?,
             }
         }
         Ok(())
     }
 
-    async fn next(&mut self) -> Happened {
+    async fn next(&mut self) -> ChatEvent {
         let wait = match (self.changed, self.screen.view.is_busy()) {
             (true, _) => Some(FRAME),
             (false, true) => Some(TICK),
             (false, false) => None,
         };
         let frame = wait.map(|it| self.drawn + it);
-        let LiveChat { chat, screen, questions, signals, .. } = self;
+        let ScreenChat { chat, screen, questions, signals, .. } = self;
         tokio::select! {
             biased;
-            key = screen.key() => Happened::Key(key),
-            it = signals.next() => Happened::Signal(it),
-            () = sleep_until(frame), if frame.is_some() => Happened::Frame,
-            Some(it) = questions.recv() => Happened::Question(it),
-            event = chat.events.recv() => Happened::Event(event),
+            key = screen.key() => ChatEvent::Key(key),
+            it = signals.next() => ChatEvent::Signal(it),
+            () = sleep_until(frame), if frame.is_some() => ChatEvent::Frame,
+            Some(it) = questions.recv() => ChatEvent::Question(it),
+            event = chat.events.recv() => ChatEvent::Event(event),
         }
     }
 
@@ -205,7 +205,7 @@ impl LiveChat<'_> {
             KeyAction::SendLater => {
                 let text = self.screen.view.composer.take();
                 if !text.trim().is_empty() {
-                    self.send(&text, Moment::AfterTheTurn).await?;
+                    self.send(&text, SendWhen::AfterTheTurn).await?;
                 }
             }
             KeyAction::TakeBack => {
@@ -282,7 +282,7 @@ impl LiveChat<'_> {
                     false => self.command(command).await?,
                 }
             }
-            text => self.send(text, Moment::Now).await?,
+            text => self.send(text, SendWhen::Now).await?,
         }
         Ok(())
     }

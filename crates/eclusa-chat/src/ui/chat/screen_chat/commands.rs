@@ -5,7 +5,7 @@ use std::time::Instant;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
-use super::{LiveChat, Moment};
+use super::{ScreenChat, SendWhen};
 use crate::ui::{
     chat::{
         ChatChoice, OpenChat,
@@ -14,16 +14,16 @@ use crate::ui::{
         signals::{ChatSignals, Signalled},
         slash::{self, AfterCommand, CommandContext},
     },
-    chat_screen::live_screen::LiveScreen,
+    chat_screen::chat_terminal::ChatTerminal,
     failure::Failure,
     screen::{Style, sanitize, spinner},
 };
 
-impl LiveChat<'_> {
+impl ScreenChat<'_> {
     /// Says something to the model, with the files that it mentions.
-    pub(super) async fn send(&mut self, text: &str, moment: Moment) -> Result<(), Failure> {
+    pub(super) async fn send(&mut self, text: &str, when: SendWhen) -> Result<(), Failure> {
         let cancel = CancellationToken::new();
-        let LiveChat { chat, screen, questions, signals, .. } = self;
+        let ScreenChat { chat, screen, questions, signals, .. } = self;
         let reading = person_call::with_mentions(chat, text.trim(), &cancel);
         let (mut message, unread) = serve(reading, screen, questions, signals, &cancel).await?;
         self.screen.resume()?;
@@ -32,9 +32,9 @@ impl LiveChat<'_> {
         }
         self.notes.push(message.text);
         message.text = std::mem::take(&mut self.notes).join("\n\n");
-        match moment {
-            Moment::Now => self.chat.handle.say(message),
-            Moment::AfterTheTurn => self.chat.handle.say_later(message),
+        match when {
+            SendWhen::Now => self.chat.handle.say(message),
+            SendWhen::AfterTheTurn => self.chat.handle.say_later(message),
         }
         self.busy = true;
         Ok(())
@@ -44,7 +44,7 @@ impl LiveChat<'_> {
         self.screen.view.say(Style::Faint, &format!("› {}", sanitize(line)));
         self.screen.suspend()?;
         let cancel = CancellationToken::new();
-        let LiveChat { chat, choice, screen, questions, signals, .. } = self;
+        let ScreenChat { chat, choice, screen, questions, signals, .. } = self;
         let work = slash::run(CommandContext { chat, choice, cancel: &cancel }, line);
         let done = serve(work, screen, questions, signals, &cancel).await?;
         let done = match done {
@@ -104,7 +104,7 @@ impl LiveChat<'_> {
 
     async fn open(&mut self, choice: &ChatChoice) -> Result<OpenChat, Failure> {
         let cancel = CancellationToken::new();
-        let LiveChat { global, requests, screen, questions, signals, .. } = self;
+        let ScreenChat { global, requests, screen, questions, signals, .. } = self;
         let opening = OpenChat::open(global, choice, Some(requests));
         serve(opening, screen, questions, signals, &cancel).await?
     }
@@ -145,7 +145,7 @@ impl LiveChat<'_> {
 /// back here. Ctrl+C cancels it.
 async fn serve<T>(
     work: impl Future<Output = T>,
-    screen: &mut LiveScreen,
+    screen: &mut ChatTerminal,
     questions: &mut UnboundedReceiver<HandOver>,
     signals: &mut ChatSignals,
     cancel: &CancellationToken,
