@@ -93,6 +93,12 @@ pub async fn run_in(
         (_, true) => ChangeChoice::Discard,
         _ => ChangeChoice::Ask,
     };
+    let staged = sandboxes.write_tracking() == WriteTracking::Overlay;
+    if wanted == ChangeChoice::Discard && !staged {
+        let lacking = sandboxes.capabilities().enforcement();
+        let text = format!("nothing can be staged here ({lacking}), so a preview would be real");
+        return Err(Failure::refused(text).hint("`eclusa doctor` says what would help"));
+    }
     let command = shell_text(&args.command);
     let terminal = Terminal::new(false, ctx.paths.always_files());
     let always = Some(terminal.everywhere());
@@ -101,8 +107,7 @@ pub async fn run_in(
     let watcher = stream.clone();
     let store = ctx.store_for_one_call()?;
     shell::sweep(&sandboxes);
-    let staged = sandboxes.write_tracking() == WriteTracking::Overlay
-        && sandboxes.settings().live.is_empty();
+    let staged = staged && sandboxes.settings().live.is_empty();
     let slot = StatusSlot::default();
     let bash = |sandboxes, files| {
         let bash = Bash::new(sandboxes, files).time(args.timeout.unwrap_or(NO_LIMIT));

@@ -17,6 +17,9 @@ pub enum Missing {
     Landlock,
     /// No seccomp filter.
     Seccomp,
+    /// Without namespaces, and with Landlock before its sixth version: a command can send signals to
+    /// other processes of the user.
+    Signals,
 }
 
 impl fmt::Display for Missing {
@@ -27,6 +30,7 @@ impl fmt::Display for Missing {
             Missing::FreshProc => "a /proc of its own",
             Missing::Landlock => "Landlock",
             Missing::Seccomp => "seccomp filters",
+            Missing::Signals => "signals that stay inside",
         })
     }
 }
@@ -105,8 +109,19 @@ pub struct HostCapabilities {
     pub(crate) seccomp: bool,
     /// Whether system calls can be handed to a supervisor.
     pub(crate) notify: bool,
-    /// What the kernel said to the first thing that failed.
-    pub(crate) because: Option<String>,
+    /// What the kernel said to each part that it refused, in the order in which they were tried.
+    pub(crate) refusals: Vec<PartRefusal>,
+}
+
+/// What the kernel said when a part of the sandbox was tried.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartRefusal {
+    /// Which part.
+    pub part: Missing,
+    /// The number of the error, if the kernel gave one.
+    pub errno: Option<i32>,
+    /// The step that failed and the error, for people.
+    pub text: String,
 }
 
 impl HostCapabilities {
@@ -146,6 +161,7 @@ impl HostCapabilities {
             (namespaces && self.proc, Missing::FreshProc),
             (self.landlock > 0, Missing::Landlock),
             (self.seccomp, Missing::Seccomp),
+            (namespaces || self.landlock == 0 || self.landlock >= 6, Missing::Signals),
         ];
         parts.into_iter().filter(|(there, _)| !there).map(|(_, missing)| missing).collect()
     }
@@ -153,13 +169,33 @@ impl HostCapabilities {
     /// What the kernel said to the first thing it refused, where something is missing.
     #[must_use]
     pub fn because(&self) -> Option<&str> {
-        self.because.as_deref()
+        self.refusals.first().map(|it| it.text.as_str())
+    }
+
+    /// What the kernel said to a part that is missing.
+    #[must_use]
+    pub fn refusal(&self, part: Missing) -> Option<&PartRefusal> {
+        self.refusals.iter().find(|it| it.part == part)
+    }
+
+    pub(crate) fn refused(&mut self, part: Missing, errno: Option<i32>, text: String) {
+        if self.refusal(part).is_none() {
+            self.refusals.push(PartRefusal { part, errno, text });
+        }
     }
 
     /// The version of Landlock, 0 where there is none.
     #[must_use]
     pub fn landlock_version(&self) -> u32 {
         self.landlock
+    }
+
+    /// The same machine with an older Landlock, for tests of what is held there.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_landlock(mut self, version: u32) -> HostCapabilities {
+        self.landlock = self.landlock.min(version);
+        self
     }
 
     /// The same machine without one of its abilities, for tests of the lower levels.
@@ -179,6 +215,7 @@ impl HostCapabilities {
                 self.seccomp = false;
                 self.notify = false;
             }
+            Missing::Signals => return self.with_landlock(5),
         }
         self
     }

@@ -127,14 +127,7 @@ pub(crate) fn write_to(path: &std::ffi::CStr, text: &[u8]) -> rustix::io::Result
     rustix::io::write(&file, text).map(drop)
 }
 
-fn limit(resource: u32, most: u64) -> rustix::io::Result<()> {
-    let resource = match resource {
-        libc::RLIMIT_CORE => Resource::Core,
-        libc::RLIMIT_CPU => Resource::Cpu,
-        libc::RLIMIT_FSIZE => Resource::Fsize,
-        libc::RLIMIT_NPROC => Resource::Nproc,
-        _ => return Err(Errno::INVAL),
-    };
+fn limit(resource: Resource, most: u64) -> rustix::io::Result<()> {
     // A limit that the caller is held to is not raised.
     let hard = rustix::process::getrlimit(resource).maximum.unwrap_or(u64::MAX);
     let most = Some(most.min(hard));

@@ -11,10 +11,11 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use libc::sock_filter;
+use rustix::process::Resource;
 
+use crate::arch;
 use crate::capabilities::{HostCapabilities, Missing, Namespaces};
-use crate::filter::{self, Sockets};
-use crate::notify;
+use crate::filter::{self, Boundary};
 use crate::plan::{Hold, Plan};
 use crate::resource_caps::{Caps, Group};
 use crate::shared_network::SharedNetwork;
@@ -55,7 +56,7 @@ pub(crate) struct ChildSpec {
     /// The network that it joins, instead of a new one.
     pub(crate) join: Option<SharedNetwork>,
     pub(crate) cwd: CString,
-    pub(crate) rlimits: Vec<(u32, u64)>,
+    pub(crate) rlimits: Vec<(Resource, u64)>,
     pub(crate) landlock: Option<Rules>,
     pub(crate) filter: Vec<sock_filter>,
     /// Whether the filter has calls that go to a supervisor.
@@ -189,7 +190,7 @@ impl ChildSpec {
                 0 => None,
                 version => Some(places.rules(plan, version, namespaces)?),
             },
-            filter: if capabilities.seccomp { seccomp(network, holds) } else { Vec::new() },
+            filter: if capabilities.seccomp { seccomp(capabilities, holds) } else { Vec::new() },
             holds,
             cgroup: group.as_ref().map(Group::entrance).transpose()?,
             group,
@@ -222,22 +223,25 @@ fn holds(plan: &Plan, capabilities: &HostCapabilities) -> bool {
     plan.hold == Hold::Renames && capabilities.notify && !plan.stage.is_empty()
 }
 
-fn seccomp(network: bool, holds: bool) -> Vec<sock_filter> {
-    let sockets = if network { Sockets::Internet } else { Sockets::None };
-    filter::sandbox(sockets, if holds { notify::RENAMES } else { &[] })
+fn seccomp(capabilities: &HostCapabilities, holds: bool) -> Vec<sock_filter> {
+    let boundary = match capabilities.namespaces {
+        Namespaces::None => Boundary::Landlock(capabilities.landlock),
+        Namespaces::User | Namespaces::Root => Boundary::Namespaces,
+    };
+    filter::sandbox(boundary, if holds { arch::RENAMES } else { &[] })
 }
 
 /// What holds for each process. The number of processes counts the user's others too, unless the
 /// user namespace has its own count.
-fn rlimits(plan: &Plan, namespaces: Namespaces) -> Vec<(u32, u64)> {
+fn rlimits(plan: &Plan, namespaces: Namespaces) -> Vec<(Resource, u64)> {
     let limits = &plan.limits;
     let cpu = limits.cpu.map(|cpu| cpu.as_secs().max(1));
     let processes = limits.processes.filter(|_| namespaces == Namespaces::User).map(u64::from);
     [
-        (libc::RLIMIT_CORE, Some(0)),
-        (libc::RLIMIT_CPU, cpu),
-        (libc::RLIMIT_FSIZE, limits.file),
-        (libc::RLIMIT_NPROC, processes),
+        (Resource::Core, Some(0)),
+        (Resource::Cpu, cpu),
+        (Resource::Fsize, limits.file),
+        (Resource::Nproc, processes),
     ]
     .into_iter()
     .filter_map(|(resource, most)| most.map(|most| (resource, most)))

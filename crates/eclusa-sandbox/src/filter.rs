@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 
 use libc::{ENOSYS, EPERM, c_long, sock_filter};
 
+use crate::arch;
+
 /// Where the kernel puts what a filter may look at.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
@@ -24,9 +26,6 @@ const ANY_BIT: u16 = 0x45;
 const AND: u16 = 0x54;
 const RETURN: u16 = 0x06;
 
-const X86_64: u32 = 0xc000_003e;
-/// System calls of the x32 interface have this bit.
-const X32: u32 = 0x4000_0000;
 /// The newest system call that this table has an opinion on (`removexattrat`).
 const NEWEST: u32 = 466;
 
@@ -42,7 +41,7 @@ const DONE: u32 = libc::SECCOMP_RET_ERRNO;
 const NAMESPACES: u32 = 0x7e02_0080;
 
 /// What no command needs, and what the ways out of sandboxes were made of.
-const REFUSED: [c_long; 56] = [
+const REFUSED: [c_long; 52] = [
     // Looking into other processes.
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
@@ -74,7 +73,7 @@ const REFUSED: [c_long; 56] = [
     libc::SYS_finit_module,
     libc::SYS_delete_module,
     libc::SYS_kexec_load,
-    libc::SYS_kexec_file_load,
+    arch::KEXEC_FILE_LOAD,
     // Keyrings.
     libc::SYS_keyctl,
     libc::SYS_add_key,
@@ -82,7 +81,6 @@ const REFUSED: [c_long; 56] = [
     // A favourite of exploits.
     libc::SYS_userfaultfd,
     libc::SYS_vmsplice,
-    libc::SYS_modify_ldt,
     libc::SYS_lookup_dcookie,
     // The machine.
     libc::SYS_reboot,
@@ -97,8 +95,6 @@ const REFUSED: [c_long; 56] = [
     libc::SYS_adjtimex,
     libc::SYS_sethostname,
     libc::SYS_setdomainname,
-    libc::SYS_iopl,
-    libc::SYS_ioperm,
     libc::SYS_syslog,
     libc::SYS_vhangup,
     libc::SYS_nfsservctl,
@@ -106,7 +102,6 @@ const REFUSED: [c_long; 56] = [
     libc::SYS_migrate_pages,
     libc::SYS_mbind,
     libc::SYS_set_mempolicy,
-    libc::SYS_ustat,
 ];
 
 /// What programs have a second way for, and take it if the call doesn't exist. `clone3` hides its
@@ -120,13 +115,13 @@ const ABSENT: [c_long; 6] = [
     libc::SYS_set_mempolicy_home_node,
 ];
 
-/// How much of the network the filter leaves to sockets.
+/// What a command cannot get out of, besides the filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sockets {
-    /// Internet sockets, because the network namespace has nothing but a loopback.
-    Internet,
-    /// None that reach another host, because there is no namespace.
-    None,
+pub(crate) enum Boundary {
+    /// Namespaces: a network that has nothing but a loopback, processes and files of its own.
+    Namespaces,
+    /// Landlock of this version alone. The filter refuses what it lets through.
+    Landlock(u32),
 }
 
 fn load(at: u32) -> sock_filter {
@@ -165,10 +160,11 @@ type Table = BTreeMap<c_long, Vec<sock_filter>>;
 
 /// The filter of a sandbox. Calls that are `held` wait for a supervisor: one filter says both,
 /// because the kernel tries each filter with every call there is when it is installed.
-pub(crate) fn sandbox(sockets: Sockets, held: &[c_long]) -> Vec<sock_filter> {
+pub(crate) fn sandbox(boundary: Boundary, held: &[c_long]) -> Vec<sock_filter> {
     let mut table = Table::new();
     table.extend(held.iter().map(|call| (*call, vec![give(HOLD)])));
-    table.extend(REFUSED.map(|call| (call, vec![give(REFUSE)])));
+    let refused = REFUSED.into_iter().chain(arch::REFUSED);
+    table.extend(refused.map(|call| (call, vec![give(REFUSE)])));
     table.extend(ABSENT.map(|call| (call, vec![give(UNKNOWN)])));
     for call in [libc::SYS_clone, libc::SYS_unshare] {
         table.insert(call, refuse_bits(0, NAMESPACES));
@@ -176,14 +172,21 @@ pub(crate) fn sandbox(sockets: Sockets, held: &[c_long]) -> Vec<sock_filter> {
     no_setuid_files(&mut table);
     no_devices(&mut table);
     no_typing_for_others(&mut table);
-    sockets_of(sockets, &mut table);
-    if sockets == Sockets::None {
+    sockets(boundary, &mut table);
+    if let Boundary::Landlock(version) = boundary {
         // Without a process namespace it is the process group by which all of them are ended at
         // once, so nobody leaves it. Programs are told that they did.
         table.extend([libc::SYS_setsid, libc::SYS_setpgid].map(|it| (it, vec![give(DONE)])));
+        nothing_of_others(&mut table);
+        if version < 3 {
+            no_truncation_without_writing(&mut table);
+        }
     }
-    let mut program = vec![load(ARCHITECTURE), jump(EQUAL, X86_64, 1, 0), give(KILL), load(NUMBER)];
-    program.extend(when(AT_LEAST, X32, REFUSE));
+    let mut program =
+        vec![load(ARCHITECTURE), jump(EQUAL, arch::AUDIT, 1, 0), give(KILL), load(NUMBER)];
+    if let Some(first) = arch::OTHER_INTERFACE {
+        program.extend(when(AT_LEAST, first, REFUSE));
+    }
     program.extend(when(AT_LEAST, NEWEST + 1, UNKNOWN));
     program.extend(in_groups(&table));
     program
@@ -210,18 +213,15 @@ fn in_groups(table: &Table) -> Vec<sock_filter> {
 
 /// The bit that lends a file's owner to whoever runs it can't be set.
 fn no_setuid_files(table: &mut Table) {
-    let modes = [
-        (libc::SYS_chmod, 1),
-        (libc::SYS_fchmod, 1),
-        (libc::SYS_fchmodat, 2),
-        (libc::SYS_fchmodat2, 2),
-    ];
-    table.extend(modes.map(|(call, n)| (call, refuse_bits(n, libc::S_ISUID))));
+    let modes = [(libc::SYS_fchmod, 1), (libc::SYS_fchmodat, 2), (arch::FCHMODAT2, 2)];
+    table.extend(
+        modes.into_iter().chain(arch::CHMOD).map(|(call, n)| (call, refuse_bits(n, libc::S_ISUID))),
+    );
 }
 
 /// Character and block devices can't be made.
 fn no_devices(table: &mut Table) {
-    for (call, n) in [(libc::SYS_mknod, 1), (libc::SYS_mknodat, 2)] {
+    for (call, n) in [(libc::SYS_mknodat, 2)].into_iter().chain(arch::MKNOD) {
         let mut body = vec![load(argument(n)), jump(AND, libc::S_IFMT, 0, 0)];
         body.extend(when(EQUAL, libc::S_IFCHR, REFUSE));
         body.extend(when(EQUAL, libc::S_IFBLK, REFUSE));
@@ -240,11 +240,60 @@ fn no_typing_for_others(table: &mut Table) {
     table.insert(libc::SYS_ioctl, body);
 }
 
+/// Memory, queues and semaphores that all processes of a user share, and limits and priorities of any
+/// process but the caller.
+fn nothing_of_others(table: &mut Table) {
+    let shared = [
+        libc::SYS_shmget,
+        libc::SYS_shmat,
+        libc::SYS_shmctl,
+        libc::SYS_msgget,
+        libc::SYS_msgsnd,
+        libc::SYS_msgrcv,
+        libc::SYS_msgctl,
+        libc::SYS_semget,
+        libc::SYS_semop,
+        libc::SYS_semtimedop,
+        libc::SYS_semctl,
+    ];
+    table.extend(shared.map(|call| (call, vec![give(REFUSE)])));
+    let of_a_process = [
+        libc::SYS_prlimit64,
+        libc::SYS_sched_setaffinity,
+        libc::SYS_sched_setparam,
+        libc::SYS_sched_setscheduler,
+        libc::SYS_sched_setattr,
+    ];
+    let own = [load(argument(0)), jump(EQUAL, 0, 1, 0), give(REFUSE), give(ALLOW)];
+    table.extend(of_a_process.map(|call| (call, own.to_vec())));
+    // Which kind is said first: a process (or for `ioprio_set` one more), a group, all of a user.
+    for (call, user) in [(libc::SYS_setpriority, 2), (libc::SYS_ioprio_set, 3)] {
+        let mut body = vec![load(argument(0))];
+        body.extend(when(AT_LEAST, user, REFUSE));
+        body.extend([load(argument(1)), jump(EQUAL, 0, 1, 0), give(REFUSE), give(ALLOW)]);
+        table.insert(call, body);
+    }
+}
+
+/// Before its third version Landlock lets files be emptied that cannot be written. `openat2` hides
+/// its flags behind a pointer, and programs have another way.
+fn no_truncation_without_writing(table: &mut Table) {
+    table.insert(libc::SYS_truncate, vec![give(REFUSE)]);
+    table.insert(libc::SYS_openat2, vec![give(UNKNOWN)]);
+    for (call, flags) in [(libc::SYS_openat, 2)].into_iter().chain(arch::OPEN) {
+        let bits = (libc::O_TRUNC | libc::O_ACCMODE) as u32;
+        let mut body = vec![load(argument(flags)), jump(AND, bits, 0, 0)];
+        body.extend(when(EQUAL, libc::O_TRUNC as u32, REFUSE));
+        body.push(give(ALLOW));
+        table.insert(call, body);
+    }
+}
+
 /// Internet sockets at most, and the one netlink family that lists interfaces. Sockets in the
 /// file system reach daemons through read-only mounts, so they are refused; pairs are not.
-fn sockets_of(sockets: Sockets, table: &mut Table) {
+fn sockets(boundary: Boundary, table: &mut Table) {
     let mut body = vec![load(argument(0))];
-    if sockets == Sockets::Internet {
+    if boundary == Boundary::Namespaces {
         body.extend(when(EQUAL, libc::AF_INET as u32, ALLOW));
         body.extend(when(EQUAL, libc::AF_INET6 as u32, ALLOW));
         body.extend([

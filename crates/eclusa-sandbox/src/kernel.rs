@@ -166,7 +166,7 @@ pub(crate) fn loopback_up(socket: BorrowedFd<'_>) -> Result<()> {
         request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
         checked(libc::c_long::from(libc::ioctl(
             socket.as_raw_fd(),
-            libc::SIOCSIFFLAGS,
+            libc::SIOCSIFFLAGS as libc::Ioctl,
             &raw const request,
         )))
     }

@@ -23,6 +23,8 @@
     allow(dead_code, reason = "where nothing can be enforced, much is described and not made")
 )]
 
+#[cfg(enforced)]
+mod arch;
 mod capabilities;
 #[cfg(enforced)]
 mod child;
@@ -73,7 +75,7 @@ mod step;
 #[doc(hidden)]
 pub mod test_support;
 
-pub use capabilities::{Enforcement, HostCapabilities, Missing, StagingMethod};
+pub use capabilities::{Enforcement, HostCapabilities, Missing, PartRefusal, StagingMethod};
 pub use environment::clean_environment;
 pub use exit::{DirRenames, Ended, Exit, How};
 pub use git::{Identity, git_environment, git_environment_of, personal_git_settings};

@@ -28,7 +28,6 @@ use rustix::{
 
 pub use crate::exit::DirRenames;
 pub use dir_rename::help_renames;
-pub(crate) use filter::RENAMES;
 pub use filter::renames;
 
 mod caller;

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use crate::capabilities::{Enforcement, HostCapabilities, Missing, Namespaces};
+use crate::capabilities::{Enforcement, HostCapabilities, Missing, Namespaces, PartRefusal};
 use crate::exit::Exit;
 use crate::plan::Plan;
 use crate::reach::{Cancel, Pipes};
@@ -22,7 +22,11 @@ pub fn probe(_state: &Path) -> HostCapabilities {
         landlock: 0,
         seccomp: false,
         notify: false,
-        because: Some("this build of the program has no sandbox for this system".to_owned()),
+        refusals: vec![PartRefusal {
+            part: Missing::Namespaces,
+            errno: None,
+            text: "this build of the program has no sandbox for this system".to_owned(),
+        }],
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::capabilities::{HostCapabilities, Namespaces, StagingMethod};
+use crate::capabilities::{HostCapabilities, Missing, Namespaces, StagingMethod};
 use crate::kernel;
 use crate::plan::{Plan, Staging};
 use crate::sandbox::Sandbox;
@@ -36,7 +36,7 @@ pub(crate) fn kernel_features() -> HostCapabilities {
         landlock: kernel::landlock_version(),
         seccomp: known,
         notify: known && kernel::seccomp_knows(libc::SECCOMP_RET_USER_NOTIF),
-        because: None,
+        refusals: Vec::new(),
     }
 }
 
@@ -54,14 +54,21 @@ fn with_namespaces(
             Ok(()) => return Some(with),
             Err(error) => error,
         };
-        capabilities.because.get_or_insert(error.to_string());
-        with.because.clone_from(&capabilities.because);
-        match step_of(&error) {
-            Some(Step::Seccomp | Step::HandOver) if with.notify => with.notify = false,
-            Some(Step::Proc | Step::Processes) if with.proc => with.proc = false,
-            Some(Step::Overlay) | None if with.overlay => with.overlay = false,
-            _ => return None,
-        }
+        let refused = match step_of(&error) {
+            Some(Step::Seccomp | Step::HandOver) if with.notify => {
+                with.notify = false;
+                with.refused(Missing::Seccomp, errno_of(&error), error.to_string());
+                continue;
+            }
+            Some(Step::Proc | Step::Processes) if with.proc => Missing::FreshProc,
+            Some(Step::Overlay) | None if with.overlay => Missing::Staging,
+            _ => {
+                capabilities.refused(Missing::Namespaces, errno_of(&error), error.to_string());
+                return None;
+            }
+        };
+        with = with.without(refused);
+        with.refused(refused, errno_of(&error), error.to_string());
     }
 }
 
@@ -69,19 +76,31 @@ fn with_namespaces(
 fn in_place(mut capabilities: HostCapabilities) -> HostCapabilities {
     while capabilities.seccomp || capabilities.landlock > 0 {
         let Err(error) = trial(&capabilities, None) else { break };
-        capabilities.because.get_or_insert(error.to_string());
-        match step_of(&error) {
+        let refused = match step_of(&error) {
             Some(Step::Seccomp | Step::HandOver) if capabilities.notify => {
-                capabilities.notify = false
+                capabilities.notify = false;
+                capabilities.refused(Missing::Seccomp, errno_of(&error), error.to_string());
+                continue;
             }
-            Some(Step::Landlock) => capabilities.landlock = 0,
+            Some(Step::Landlock) => Missing::Landlock,
             _ => {
-                capabilities.seccomp = false;
                 capabilities.landlock = 0;
+                Missing::Seccomp
             }
-        }
+        };
+        capabilities = capabilities.without(refused);
+        capabilities.refused(refused, errno_of(&error), error.to_string());
     }
     capabilities
+}
+
+fn errno_of(error: &SandboxError) -> Option<i32> {
+    match error {
+        SandboxError::Step { source, .. } | SandboxError::System { source, .. } => {
+            source.raw_os_error()
+        }
+        _ => None,
+    }
 }
 
 fn step_of(error: &SandboxError) -> Option<Step> {

@@ -29,7 +29,7 @@ pub fn recall_or_probe(state: &Path) -> HostCapabilities {
         return known;
     }
     let found = probe(state);
-    if found.because.is_none() && found.missing().is_empty() {
+    if found.refusals.is_empty() && found.missing().is_empty() {
         // Whoever cannot keep it finds it again.
         let _ = keep(state, &circumstances, &found);
     }

@@ -7,7 +7,7 @@ mod trace;
 
 use std::io;
 
-use crate::{filter, kernel};
+use crate::{arch, filter, kernel};
 
 pub use namespaces::made as make_namespaces;
 pub use trace::{Traced, system_calls};
@@ -35,7 +35,7 @@ pub fn namespaces() -> io::Result<()> {
 
 /// What Docker's default profile answers with "not permitted" to a container without further
 /// capabilities.
-const NOT_IN_A_CONTAINER: [libc::c_long; 52] = [
+const NOT_IN_A_CONTAINER: [libc::c_long; 49] = [
     // Namespaces. `clone` is looked at, and `clone3` does not exist.
     libc::SYS_unshare,
     libc::SYS_setns,
@@ -61,7 +61,7 @@ const NOT_IN_A_CONTAINER: [libc::c_long; 52] = [
     libc::SYS_finit_module,
     libc::SYS_delete_module,
     libc::SYS_kexec_load,
-    libc::SYS_kexec_file_load,
+    arch::KEXEC_FILE_LOAD,
     libc::SYS_lookup_dcookie,
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
@@ -88,17 +88,15 @@ const NOT_IN_A_CONTAINER: [libc::c_long; 52] = [
     libc::SYS_clock_settime,
     libc::SYS_sethostname,
     libc::SYS_setdomainname,
-    libc::SYS_iopl,
-    libc::SYS_ioperm,
     libc::SYS_syslog,
     libc::SYS_vhangup,
     libc::SYS_nfsservctl,
-    libc::SYS_ustat,
 ];
 
 /// A container with Docker's default profile, so that a whole program can be seen in one.
 pub fn container() -> io::Result<()> {
-    install(&NOT_IN_A_CONTAINER, true)
+    let refused: Vec<_> = NOT_IN_A_CONTAINER.into_iter().chain(arch::REFUSED).collect();
+    install(&refused, true)
 }
 
 /// No filesystems by the new interface, which is how overlays are made.

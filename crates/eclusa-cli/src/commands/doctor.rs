@@ -5,7 +5,7 @@ use std::{os::unix::fs::MetadataExt, path::Path, time::Duration};
 
 use eclusa::settings::Endpoint;
 use eclusa_config::NotificationSettings;
-use eclusa_sandbox::{Cap, Enforcement, HostCapabilities, Missing};
+use eclusa_sandbox::{Cap, Enforcement, HostCapabilities};
 use eclusa_tools::{CommandOrder, Sandboxes, Writes};
 use serde_json::{Value, json};
 
@@ -18,6 +18,10 @@ use crate::{
     paths::Paths,
     screen::{Screen, Style, sanitize},
 };
+
+mod parts;
+
+use parts::{CheckedPart, parts};
 
 /// Check how well this machine can sandbox commands
 #[derive(Debug, clap::Args)]
@@ -159,65 +163,7 @@ fn same_filesystem(workspace: &Path, state: &Path) -> Option<bool> {
     Some(device(workspace)? == device(there)?)
 }
 
-/// A part of the sandbox, and how to get it.
-struct CheckedPart {
-    name: &'static str,
-    holds: bool,
-    detail: String,
-    fix: &'static str,
-}
-
 impl Findings {
-    fn parts(&self) -> Vec<CheckedPart> {
-        let missing = self.capabilities.missing();
-        let part = |what: Missing, name, detail: &str, fix| CheckedPart {
-            name,
-            holds: !missing.contains(&what),
-            detail: detail.to_owned(),
-            fix,
-        };
-        let landlock = match self.capabilities.landlock_version() {
-            0 => "a second layer of file protection".to_owned(),
-            version => format!("a second layer of file protection; version {version}"),
-        };
-        vec![
-            part(
-                Missing::Staging,
-                "staging",
-                "changes are reviewed before they are applied",
-                "the directory of state must be on ext4, xfs, btrfs or tmpfs, not on an overlay \
-                 (a container's own disk): name another with `--state DIR`; Linux 5.11 or newer",
-            ),
-            part(
-                Missing::Namespaces,
-                "namespaces",
-                "files outside, processes, network",
-                "let users make them: `sysctl kernel.unprivileged_userns_clone=1`, \
-                 `user.max_user_namespaces` above 0, `kernel.apparmor_restrict_unprivileged_userns=0`; \
-                 a container needs a seccomp profile that lets `unshare` and `mount` through",
-            ),
-            part(
-                Missing::FreshProc,
-                "own /proc",
-                "other processes are not seen",
-                "something is mounted over parts of /proc, as containers do: run it outside one, \
-                 or with `--security-opt systempaths=unconfined`",
-            ),
-            part(
-                Missing::Landlock,
-                "landlock",
-                &landlock,
-                "Linux 5.13 or newer with `landlock` among the `lsm=` of the kernel's command line",
-            ),
-            part(
-                Missing::Seccomp,
-                "seccomp",
-                "system calls that no command needs",
-                "a kernel with CONFIG_SECCOMP_FILTER",
-            ),
-        ]
-    }
-
     fn held(cap: Cap) -> &'static str {
         match cap {
             Cap::Sandbox => "per command (all processes)",
@@ -237,16 +183,19 @@ impl Findings {
         let row = |it: &CheckedPart| {
             vec![format!("  {}", it.name), word(it.holds).to_owned(), it.detail.clone()]
         };
-        screen.table(&self.parts().iter().map(row).collect::<Vec<_>>())?;
+        let parts = parts(&self.capabilities);
+        screen.table(&parts.iter().map(row).collect::<Vec<_>>())?;
         if let Some((memory, processes)) = self.caps {
             screen.line(&format!("  memory limit: {}", Self::held(memory)))?;
             screen.line(&format!("  process limit: {}", Self::held(processes)))?;
         }
-        for part in self.parts().iter().filter(|it| !it.holds) {
-            screen.styled(Style::Warn, &format!("to get {}: {}", part.name, part.fix))?;
-        }
-        if let Some(because) = self.capabilities.because() {
-            screen.line(&format!("first kernel error: {}", sanitize(because)))?;
+        for part in parts.iter().filter(|it| !it.holds) {
+            if let Some(error) = &part.error {
+                screen.line(&format!("{}: {}", part.name, sanitize(error)))?;
+            }
+            if let Some(fix) = part.fix {
+                screen.styled(Style::Warn, &format!("to get {}: {fix}", part.name))?;
+            }
         }
         screen.line("")?;
         match &self.inside {
@@ -287,9 +236,11 @@ impl Findings {
     }
 
     fn as_json(&self) -> Value {
-        let parts = self.parts().into_iter().map(|it| {
-            let fix = (!it.holds).then_some(it.fix);
-            json!({"name": it.name, "holds": it.holds, "detail": it.detail, "fix": fix})
+        let parts = parts(&self.capabilities).into_iter().map(|it| {
+            json!({
+                "name": it.name, "holds": it.holds, "detail": it.detail, "error": it.error,
+                "fix": it.fix,
+            })
         });
         let parts: Vec<Value> = parts.collect();
         json!({

@@ -111,18 +111,36 @@ fn open_place(path: &CStr) -> Result<OwnedFd> {
 
 /// An overlay that isn't attached yet. `userxattr`, because the kernel asks for it in a user
 /// namespace, and so that the upper layer reads the same as root. `volatile`, because otherwise
-/// its end waits for the disk.
+/// its end waits for the disk. Its directories are named by descriptors: in a path `:`, `,` and `\\`
+/// would mean something, and not the same on every kernel.
 fn lay(overlay: &Overlay) -> Result<OwnedFd> {
     let context = rustix::mount::fsopen(c"overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
     rustix::mount::fsconfig_set_flag(&context, c"userxattr")?;
-    let set = |key: &CStr, value: &CStr| rustix::mount::fsconfig_set_string(&context, key, value);
-    set(c"lowerdir+", &overlay.lower).or_else(|_| set(c"lowerdir", &overlay.lower))?;
-    set(c"upperdir", &overlay.upper)?;
-    set(c"workdir", &overlay.work)?;
+    let set = |key: &CStr, path: &CStr| {
+        let place = open_place(path)?;
+        let mut room = [0; NUMBERED];
+        rustix::mount::fsconfig_set_string(&context, key, numbered(&place, &mut room)?)?;
+        Ok::<_, Errno>(place)
+    };
+    // They are looked up as late as the filesystem is made.
+    let _lower = set(c"lowerdir", &overlay.lower)?;
+    let _upper = set(c"upperdir", &overlay.upper)?;
+    let _work = set(c"workdir", &overlay.work)?;
     rustix::mount::fsconfig_set_flag(&context, c"volatile")?;
     rustix::mount::fsconfig_create(&context)?;
     let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
     rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
+}
+
+/// Room for `/proc/self/fd/` and a number.
+const NUMBERED: usize = 32;
+
+/// The name of what a descriptor is open on, made without allocating.
+fn numbered<'a>(place: &OwnedFd, room: &'a mut [u8; NUMBERED]) -> Result<&'a CStr> {
+    use std::io::Write as _;
+    let mut rest = &mut room[..];
+    write!(rest, "/proc/self/fd/{}\0", place.as_raw_fd()).map_err(|_| Errno::NAMETOOLONG)?;
+    CStr::from_bytes_until_nul(room).map_err(|_| Errno::NAMETOOLONG)
 }
 
 fn attach(mount: &Option<OwnedFd>, place: &CStr) -> Result<()> {

@@ -1,10 +1,9 @@
 //! Where the paths of a plan really are, and what becomes of each.
 
-use std::ffi::{CString, OsStr};
-use std::os::unix::ffi::OsStrExt as _;
+use std::ffi::CString;
 use std::path::{Component, Path, PathBuf};
 
-use super::{Bind, LiveDir, MAX_PATHS, Mask, Overlay, Rules, c_path, c_string, readable};
+use super::{Bind, LiveDir, MAX_PATHS, Mask, Overlay, Rules, c_path, readable};
 use crate::capabilities::Namespaces;
 use crate::plan::{Plan, PrivateMount, Staging};
 use crate::step::SandboxError;
@@ -93,8 +92,8 @@ impl Places {
             .map(|one| {
                 Ok(Overlay {
                     lower: c_path(&one.lower)?,
-                    upper: escaped(&one.upper)?,
-                    work: escaped(&one.work)?,
+                    upper: c_path(&one.upper)?,
+                    work: c_path(&one.work)?,
                 })
             })
             .collect()
@@ -239,18 +238,6 @@ fn is_private(path: &Path) -> bool {
 /// A sandbox has another one of its own.
 fn is_private_itself(path: &Path) -> bool {
     PRIVATE.iter().any(|private| path == Path::new(private))
-}
-
-/// The overlay reads a backslash in these two paths as an escape.
-fn escaped(path: &Path) -> Result<CString, SandboxError> {
-    let mut text = Vec::new();
-    for byte in path.as_os_str().as_bytes() {
-        if *byte == b'\\' {
-            text.push(b'\\');
-        }
-        text.push(*byte);
-    }
-    c_string(OsStr::from_bytes(&text))
 }
 
 /// Makes a live directory if it is missing, following no link on the way.

@@ -25,14 +25,14 @@ fn answer(program: &[sock_filter], architecture: u32, number: u32, arguments: [u
 }
 
 fn asks(number: c_long, arguments: [u32; 6]) -> u32 {
-    answer(&sandbox(Sockets::Internet, &[]), X86_64, number as u32, arguments)
+    answer(&sandbox(Boundary::Namespaces, &[]), arch::AUDIT, number as u32, arguments)
 }
 
 #[test]
 fn every_system_call_gets_the_answer_of_the_table() {
     for number in 0..=NEWEST {
         let call = c_long::from(number);
-        let expected = if REFUSED.contains(&call) {
+        let expected = if REFUSED.contains(&call) || arch::REFUSED.contains(&call) {
             REFUSE
         } else if ABSENT.contains(&call) {
             UNKNOWN
@@ -43,37 +43,45 @@ fn every_system_call_gets_the_answer_of_the_table() {
         };
         assert_eq!(asks(call, [0; 6]), expected, "{number}");
     }
-    for number in [NEWEST + 1, 500, X32 - 1] {
+    for number in [NEWEST + 1, 500, 0x3fff_ffff] {
         assert_eq!(asks(number.into(), [0; 6]), UNKNOWN, "{number}");
     }
-    assert_eq!(asks((X32 | 39).into(), [0; 6]), REFUSE);
-    assert_eq!(answer(&sandbox(Sockets::Internet, &[]), 0x4000_0003, 39, [0; 6]), KILL);
+    if let Some(first) = arch::OTHER_INTERFACE {
+        assert_eq!(asks((first | 39).into(), [0; 6]), REFUSE);
+    }
+    assert_eq!(answer(&sandbox(Boundary::Namespaces, &[]), 0x4000_0003, 39, [0; 6]), KILL);
 }
 
 #[test]
 fn what_is_held_waits_and_nothing_else_gets_another_answer() {
-    for sockets in [Sockets::Internet, Sockets::None] {
-        let (plain, holding) = (sandbox(sockets, &[]), sandbox(sockets, crate::notify::RENAMES));
+    for boundary in [Boundary::Namespaces, Boundary::Landlock(1)] {
+        let (plain, holding) = (sandbox(boundary, &[]), sandbox(boundary, arch::RENAMES));
         for number in 0..=NEWEST + 1 {
-            let held = crate::notify::RENAMES.contains(&c_long::from(number));
-            let expected = if held { HOLD } else { answer(&plain, X86_64, number, [0; 6]) };
-            assert_eq!(answer(&holding, X86_64, number, [0; 6]), expected, "{number}");
+            let held = arch::RENAMES.contains(&c_long::from(number));
+            let expected = if held { HOLD } else { answer(&plain, arch::AUDIT, number, [0; 6]) };
+            assert_eq!(answer(&holding, arch::AUDIT, number, [0; 6]), expected, "{number}");
         }
     }
     // A call that is refused is not held, whatever is asked for.
-    let holding = sandbox(Sockets::Internet, &[libc::SYS_ptrace]);
-    assert_eq!(answer(&holding, X86_64, libc::SYS_ptrace as u32, [0; 6]), REFUSE);
+    let holding = sandbox(Boundary::Namespaces, &[libc::SYS_ptrace]);
+    assert_eq!(answer(&holding, arch::AUDIT, libc::SYS_ptrace as u32, [0; 6]), REFUSE);
 }
 
 #[test]
 fn arguments_are_looked_at() {
     let second = |value| [0, value, 0, 0, 0, 0];
-    assert_eq!(asks(libc::SYS_chmod, second(0o4755)), REFUSE);
-    assert_eq!(asks(libc::SYS_chmod, second(0o2755)), ALLOW);
+    let third = |value| [0, 0, value, 0, 0, 0];
+    for (call, at) in arch::CHMOD.into_iter().chain([(libc::SYS_fchmod, 1), (arch::FCHMODAT2, 2)]) {
+        let with = |mode| if at == 1 { second(mode) } else { third(mode) };
+        assert_eq!((asks(call, with(0o4755)), asks(call, with(0o2755))), (REFUSE, ALLOW));
+    }
     assert_eq!(asks(libc::SYS_fchmodat, [0, 0, 0o4000, 0, 0, 0]), REFUSE);
-    assert_eq!(asks(libc::SYS_mknod, second(libc::S_IFCHR | 0o600)), REFUSE);
-    assert_eq!(asks(libc::SYS_mknod, second(libc::S_IFBLK)), REFUSE);
-    assert_eq!(asks(libc::SYS_mknod, second(libc::S_IFIFO)), ALLOW);
+    for (call, at) in arch::MKNOD.into_iter().chain([(libc::SYS_mknodat, 2)]) {
+        let with = |mode| if at == 1 { second(mode) } else { third(mode) };
+        assert_eq!(asks(call, with(libc::S_IFCHR | 0o600)), REFUSE);
+        assert_eq!(asks(call, with(libc::S_IFBLK)), REFUSE);
+        assert_eq!(asks(call, with(libc::S_IFIFO)), ALLOW);
+    }
     assert_eq!(asks(libc::SYS_ioctl, second(libc::TIOCSTI as u32)), REFUSE);
     assert_eq!(asks(libc::SYS_ioctl, second(libc::TCGETS as u32)), ALLOW);
     for flag in
@@ -93,11 +101,54 @@ fn sockets_are_for_the_internet_inside_and_for_nobody_without_a_namespace() {
     }
     for family in [libc::AF_INET, libc::AF_INET6] {
         assert_eq!(asks(libc::SYS_socket, [family as u32, 1, 0, 0, 0, 0]), ALLOW);
-        let without = sandbox(Sockets::None, &[]);
+        let without = sandbox(Boundary::Landlock(7), &[]);
         let call = libc::SYS_socket as u32;
-        assert_eq!(answer(&without, X86_64, call, [family as u32, 1, 0, 0, 0, 0]), REFUSE);
+        assert_eq!(answer(&without, arch::AUDIT, call, [family as u32, 1, 0, 0, 0, 0]), REFUSE);
     }
     let netlink = |family| asks(libc::SYS_socket, [libc::AF_NETLINK as u32, 3, family, 0, 0, 0]);
     assert_eq!((netlink(0), netlink(9)), (ALLOW, REFUSE));
     assert_eq!(asks(libc::SYS_socketpair, [libc::AF_UNIX as u32, 1, 0, 0, 0, 0]), ALLOW);
+}
+
+/// Without namespaces: files that cannot be written are not emptied either, and nothing of another
+/// process is changed.
+#[test]
+fn without_namespaces_the_filter_refuses_what_landlock_lets_through() {
+    let says = |version, call: c_long, arguments| {
+        answer(&sandbox(Boundary::Landlock(version), &[]), arch::AUDIT, call as u32, arguments)
+    };
+    let inside = |call, arguments| asks(call, arguments);
+    let flags = |flags: i32| [0, 0, flags as u32, 0, 0, 0];
+    for version in [1, 2] {
+        assert_eq!(says(version, libc::SYS_truncate, [0; 6]), REFUSE);
+        assert_eq!(says(version, libc::SYS_openat2, [0; 6]), UNKNOWN);
+        assert_eq!(says(version, libc::SYS_openat, flags(libc::O_TRUNC)), REFUSE);
+        for harmless in [0, libc::O_WRONLY | libc::O_TRUNC, libc::O_RDWR | libc::O_TRUNC] {
+            assert_eq!(says(version, libc::SYS_openat, flags(harmless)), ALLOW);
+        }
+        for (call, at) in arch::OPEN {
+            let mut arguments = [0; 6];
+            arguments[at as usize] = (libc::O_TRUNC | libc::O_CLOEXEC) as u32;
+            assert_eq!(says(version, call, arguments), REFUSE);
+        }
+    }
+    for version in [3, 7] {
+        assert_eq!(says(version, libc::SYS_truncate, [0; 6]), ALLOW);
+        assert_eq!(says(version, libc::SYS_openat2, [0; 6]), ALLOW);
+    }
+    for version in [1, 7] {
+        for call in [libc::SYS_prlimit64, libc::SYS_sched_setaffinity, libc::SYS_sched_setattr] {
+            assert_eq!(says(version, call, [1234, 0, 1, 0, 0, 0]), REFUSE);
+            assert_eq!(says(version, call, [0, 0, 1, 0, 0, 0]), ALLOW);
+            assert_eq!(inside(call, [1234, 0, 1, 0, 0, 0]), ALLOW);
+        }
+        for (call, process) in [(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)] {
+            assert_eq!(says(version, call, [process, 0, 0, 0, 0, 0]), ALLOW);
+            assert_eq!(says(version, call, [process, 1234, 0, 0, 0, 0]), REFUSE);
+            assert_eq!(says(version, call, [process + 2, 0, 0, 0, 0, 0]), REFUSE);
+        }
+        for call in [libc::SYS_shmget, libc::SYS_shmat, libc::SYS_msgrcv, libc::SYS_semop] {
+            assert_eq!((says(version, call, [0; 6]), inside(call, [0; 6])), (REFUSE, ALLOW));
+        }
+    }
 }

@@ -7,7 +7,7 @@ use rustix::{
     io::Errno,
 };
 
-use crate::exit::DirRenames;
+use crate::{arch, exit::DirRenames};
 
 use super::{
     Observer, SyscallAnswer, Watching,
@@ -109,8 +109,7 @@ fn words(call: &Call) -> Option<Words> {
     let dir = |it: u64| it as u32 as i32;
     let flags = RenameFlags::empty();
     match call.number {
-        #[cfg(target_arch = "x86_64")]
-        libc::SYS_rename => {
+        number if Some(number) == arch::RENAME => {
             Some(Words { from: (libc::AT_FDCWD, a), to: (libc::AT_FDCWD, b), flags })
         }
         libc::SYS_renameat => Some(Words { from: (dir(a), b), to: (dir(c), d), flags }),

@@ -2,24 +2,14 @@
 
 use libc::{c_long, sock_filter};
 
+use crate::arch;
+
 const LOAD: u16 = 0x20;
 const EQUAL: u16 = 0x15;
 const RETURN: u16 = 0x06;
 
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
-
-#[cfg(target_arch = "x86_64")]
-const OURS: u32 = 0xc000_003e;
-#[cfg(target_arch = "aarch64")]
-const OURS: u32 = 0xc000_00b7;
-
-/// The calls that rename.
-#[cfg(target_arch = "x86_64")]
-pub(crate) const RENAMES: &[c_long] = &[libc::SYS_rename, libc::SYS_renameat, libc::SYS_renameat2];
-/// The calls that rename.
-#[cfg(target_arch = "aarch64")]
-pub(crate) const RENAMES: &[c_long] = &[libc::SYS_renameat, libc::SYS_renameat2];
 
 const HOLD: u32 = libc::SECCOMP_RET_USER_NOTIF;
 const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
@@ -38,7 +28,7 @@ fn jump(code: u16, value: u32, yes: u8, no: u8) -> sock_filter {
 
 /// For this machine's own system calls; others are the business of the sandbox's own filter.
 fn begin() -> Vec<sock_filter> {
-    vec![load(ARCHITECTURE), jump(EQUAL, OURS, 1, 0), give(ALLOW), load(NUMBER)]
+    vec![load(ARCHITECTURE), jump(EQUAL, arch::AUDIT, 1, 0), give(ALLOW), load(NUMBER)]
 }
 
 fn hold(program: &mut Vec<sock_filter>, calls: &[c_long]) {
@@ -50,7 +40,7 @@ fn hold(program: &mut Vec<sock_filter>, calls: &[c_long]) {
 /// Holds every rename, for [`help_renames`](super::help_renames).
 pub fn renames() -> Vec<sock_filter> {
     let mut program = begin();
-    hold(&mut program, RENAMES);
+    hold(&mut program, arch::RENAMES);
     program.push(give(ALLOW));
     program
 }

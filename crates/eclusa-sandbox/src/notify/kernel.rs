@@ -18,10 +18,10 @@ pub(super) struct Call {
     pub(super) arguments: [u64; 6],
 }
 
-const RECEIVE: libc::c_ulong = 0xc050_2100;
-const SEND: libc::c_ulong = 0xc018_2101;
-const IS_VALID: libc::c_ulong = 0x4008_2102;
-const SET_FLAGS: libc::c_ulong = 0x4008_2104;
+const RECEIVE: libc::Ioctl = 0xc050_2100_u32 as libc::Ioctl;
+const SEND: libc::Ioctl = 0xc018_2101_u32 as libc::Ioctl;
+const IS_VALID: libc::Ioctl = 0x4008_2102_u32 as libc::Ioctl;
+const SET_FLAGS: libc::Ioctl = 0x4008_2104_u32 as libc::Ioctl;
 /// Who answers runs where the call was made, which saves a wake-up on another processor.
 const SYNC_WAKE_UP: u64 = 1;
 

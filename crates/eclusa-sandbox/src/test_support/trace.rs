@@ -28,7 +28,7 @@ pub struct Traced {
 
 /// Waiting, memory, and what the beginning and the end of a thread take: how often depends on which
 /// thread is quicker, and on how many are needed for that.
-const UNSTEADY: [libc::c_long; 26] = [
+const UNSTEADY: [libc::c_long; 24] = [
     libc::SYS_clone,
     libc::SYS_clone3,
     libc::SYS_exit,
@@ -41,9 +41,7 @@ const UNSTEADY: [libc::c_long; 26] = [
     libc::SYS_sigaltstack,
     libc::SYS_getrandom,
     libc::SYS_futex,
-    libc::SYS_epoll_wait,
     libc::SYS_epoll_pwait,
-    libc::SYS_poll,
     libc::SYS_ppoll,
     libc::SYS_sched_yield,
     libc::SYS_nanosleep,
@@ -88,11 +86,26 @@ const PLAIN: [libc::c_long; 8] = [
 #[cfg(not(target_arch = "x86_64"))]
 const PLAIN: [libc::c_long; 0] = [];
 
+/// Ways of waiting that only some processors have.
+#[cfg(target_arch = "x86_64")]
+const WAITS: [libc::c_long; 2] = [libc::SYS_epoll_wait, libc::SYS_poll];
+#[cfg(not(target_arch = "x86_64"))]
+const WAITS: [libc::c_long; 0] = [];
+
+/// Not every C library names it.
+const PTRACE_GET_SYSCALL_INFO: PtraceRequest = 0x420e;
+
+#[cfg(target_env = "gnu")]
+type PtraceRequest = libc::c_uint;
+#[cfg(not(target_env = "gnu"))]
+type PtraceRequest = libc::c_int;
+
 impl Traced {
     /// How many calls there were, apart from those whose number differs from run to run.
     #[must_use]
     pub fn steady(&self) -> u64 {
-        let steady = |number: &u64| UNSTEADY.iter().all(|it| it.unsigned_abs() != *number);
+        let unsteady = || UNSTEADY.into_iter().chain(WAITS);
+        let steady = |number: &u64| unsteady().all(|it| it.unsigned_abs() != *number);
         self.calls.iter().filter(|(number, _)| steady(number)).map(|(_, count)| count).sum()
     }
 }
@@ -186,7 +199,7 @@ fn call(pid: i32) -> io::Result<Option<SyscallInfo>> {
     let mut info = SyscallInfo::default();
     let size = size_of::<SyscallInfo>();
     // SAFETY: the kernel writes at most as many bytes as are said, to a local of that size.
-    let said = unsafe { libc::ptrace(libc::PTRACE_GET_SYSCALL_INFO, pid, size, &raw mut info) };
+    let said = unsafe { libc::ptrace(PTRACE_GET_SYSCALL_INFO, pid, size, &raw mut info) };
     match said {
         -1 => Err(io::Error::last_os_error()),
         _ => Ok((info.op == 1).then_some(info)),
@@ -226,7 +239,7 @@ fn wakes(pid: i32, call: &SyscallInfo) -> bool {
             .is_ok_and(|it| it.as_os_str() == "anon_inode:[eventfd]")
 }
 
-fn request(what: libc::c_uint, pid: i32, data: usize) -> io::Result<()> {
+fn request(what: PtraceRequest, pid: i32, data: usize) -> io::Result<()> {
     // SAFETY: none of these requests has the kernel write to our memory.
     match unsafe { libc::ptrace(what, pid, 0usize, data) } {
         -1 => Err(io::Error::last_os_error()),

@@ -158,6 +158,44 @@ fn without_namespaces_landlock_and_seccomp_still_hold() {
     assert!(!world.has("outside/new") && !world.has("outside/in.txt"));
 }
 
+/// A kernel whose Landlock is older holds what it says, by the filter where Landlock does not.
+#[test]
+fn without_namespaces_nothing_outside_is_emptied_on_an_older_kernel_either() {
+    let world = World::new();
+    let text = "perl -e 'truncate \"$ENV{OUT}/out.txt\", 0 or print \"1 $!\\n\"'
+        perl -MFcntl -e 'sysopen F, \"$ENV{OUT}/out.txt\", O_RDONLY | O_TRUNC or print \"2 $!\\n\"'
+        echo > $OUT/out.txt; echo new > in.txt; cat $OUT/out.txt";
+    let (plan, capabilities) = in_place(&world, text);
+    for version in [1, 2, 5, 7] {
+        let older = capabilities.clone().with_landlock(version);
+        let mut plan = plan.clone();
+        plan.may_lack = older.missing();
+        assert_eq!(older.missing().contains(&Missing::Signals), version < 6);
+        let exit = Sandbox::spawn(&plan, &older, |_| {}).unwrap().wait().unwrap();
+        let said = exit.output.text();
+        assert!(said.contains("\n2 ") && said.starts_with("1 "), "{version}: {said}");
+        assert!(said.ends_with("outside\n"), "{version}: {said}");
+        assert_eq!(std::fs::read_to_string(world.path("outside/out.txt")).unwrap(), "outside\n");
+        assert_eq!(world.read("ws/in.txt"), "new\n");
+    }
+}
+
+#[test]
+fn without_namespaces_other_processes_keep_their_limits_and_memory_is_not_shared() {
+    let world = World::new();
+    let text =
+        "prlimit --pid HOST --nofile=3:3; prlimit --pid HOST --cpu=1; ipcmk -M 64; nice -n 1 true
+        renice -n 5 -p HOST; ulimit -n 100 && echo own";
+    let text = text.replace("HOST", &std::process::id().to_string());
+    let (plan, capabilities) = in_place(&world, &text);
+    let before = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let exit = Sandbox::spawn(&plan, &capabilities, |_| {}).unwrap().wait().unwrap();
+    let said = exit.output.text();
+    assert_eq!(said.matches("not permitted").count(), 4, "{said}");
+    assert!(said.ends_with("own\n"), "{said}");
+    assert_eq!(rustix::process::getrlimit(rustix::process::Resource::Nofile), before);
+}
+
 #[test]
 fn without_namespaces_the_tree_is_ended_too() {
     let world = World::new();

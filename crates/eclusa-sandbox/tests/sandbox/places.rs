@@ -26,6 +26,28 @@ fn live_directories_are_real_at_once_and_the_rest_is_staged() {
     assert!(!world.has("state/upper/target") && !world.has("state/upper/made"));
 }
 
+/// In the options of an overlay these mean something, on one kernel more than on another.
+#[test]
+fn directories_are_staged_whatever_is_in_their_names() {
+    eclusa_testing::needs!(Namespaces);
+    for odd in ["a:b", "a,b", r"a\b", "x:/y"] {
+        let world = World::new();
+        let place = |name: &str| world.path(&format!("{odd} {name}"));
+        for name in ["lower", "upper", "work"] {
+            std::fs::create_dir_all(place(name)).unwrap();
+        }
+        let mut plan = world.staged("echo new > made");
+        plan.cwd = place("lower");
+        plan.stage[0].lower = place("lower");
+        plan.stage[0].upper = place("upper");
+        plan.stage[0].work = place("work");
+        let exit = run(&plan);
+        assert!(exit.success(), "{odd}: {}", exit.output.text());
+        assert!(place("upper").join("made").exists(), "{odd}");
+        assert!(!place("lower").join("made").exists(), "{odd}");
+    }
+}
+
 #[test]
 fn a_live_directory_that_is_a_link_is_refused() {
     eclusa_testing::needs!(Namespaces);

@@ -1,0 +1,29 @@
+//! What differs between processors: system calls that only one of them has, what a filter calls them, and
+//! the first process of a sandbox in machine code. Everything else in this crate is the same on both.
+#![expect(unsafe_code, reason = "the first process is assembly, read as bytes")]
+
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+
+#[cfg(target_arch = "aarch64")]
+pub(crate) use aarch64::*;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use x86_64::*;
+
+/// The same number everywhere, like all calls since Linux 5.1.
+pub(crate) const FCHMODAT2: libc::c_long = 452;
+
+unsafe extern "C" {
+    static eclusa_init_begin: u8;
+    static eclusa_init_end: u8;
+}
+
+/// The machine code of the first process, between two labels.
+pub(crate) fn init_code() -> &'static [u8] {
+    let (begin, end) = (&raw const eclusa_init_begin, &raw const eclusa_init_end);
+    // SAFETY: both labels are in one section, so the bytes between them are constant, initialised, and
+    // as many as the addresses differ by.
+    unsafe { std::slice::from_raw_parts(begin, end.addr() - begin.addr()) }
+}
