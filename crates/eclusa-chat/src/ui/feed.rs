@@ -81,11 +81,8 @@ pub async fn run(ctx: &AppContext, args: FeedArgs, json: bool) -> Result<Exit, F
     let terminal = Terminal::new(true, ctx.paths.always_files());
     let gate = ctx.gate(Surface::Feed, GateParts::asking(&store, terminal))?;
     cancel_on_signal(gate.run().cancel.clone());
-    let gate = gate.for_run(Run {
-        session: args.session.into(),
-        turn: args.turn,
-        ..gate.run().clone()
-    });
+    let gate =
+        gate.for_run(Run { session: args.session.into(), turn: args.turn, ..gate.run().clone() });
     let registry = gate.registry();
     let of_server = |it: &Incoming| matches!(it, Incoming::Call(call) if !registry.has(&call.tool));
     let behind = match calls.iter().any(of_server) {
