@@ -23,6 +23,7 @@ mod store_records;
 mod transcript_tables;
 mod transcripts;
 mod verify;
+mod whole_store;
 mod writer;
 
 pub use approval_queue::SqliteQueue;

@@ -9,15 +9,13 @@ use std::{
 
 use eclusa::{
     AuditSink,
-    approve::NotificationTarget,
     audit::{Appending, AuditError, Draft, Receipt},
-    store::{ApprovalQueue, Store},
 };
 use rusqlite::{Connection, OptionalExtension as _};
 use tokio::sync::{Notify, oneshot};
 
 use crate::{
-    Options, SqliteQueue, StoreError, directory,
+    Options, StoreError, directory,
     error::InStore,
     schema,
     writer::{self, AtOnce, Job, Shared, Transaction},
@@ -97,6 +95,10 @@ impl SqliteStore {
 
     pub(crate) fn path(&self) -> &Path {
         &self.inner.path
+    }
+
+    pub(crate) fn noted_workspace(&self) -> Result<Option<String>, StoreError> {
+        noted_workspace(&*self.reader()?).in_store(self.path())
     }
 
     /// Waits until everything that was handed in before is written. Other clones stay open.
@@ -208,16 +210,6 @@ fn note_workspace(connection: &Connection, workspace: &str) -> rusqlite::Result<
     }
     let sql = "INSERT OR REPLACE INTO about VALUES ('workspace', ?1)";
     connection.execute(sql, [workspace]).map(drop)
-}
-
-impl Store for SqliteStore {
-    fn workspace(&self) -> Result<Option<String>, AuditError> {
-        Ok(noted_workspace(&*self.reader()?).in_store(self.path())?)
-    }
-
-    fn approval_queue(&self, targets: Vec<NotificationTarget>) -> Arc<dyn ApprovalQueue> {
-        Arc::new(SqliteQueue::new(self.clone()).notifying(targets))
-    }
 }
 
 impl AuditSink for SqliteStore {
