@@ -1,5 +1,5 @@
-//! The last stage: a script, read. Every command in it with what it runs in turn, every reason to
-//! doubt that these are all, and the catastrophe among them, if there is one.
+//! The last stage: every command of a script with what it runs in turn, every reason to doubt that
+//! these are all, and the catastrophe among them, if there is one.
 
 use crate::catastrophe::{self, Bindings, Catastrophe, PipeData, Suspect, Target, Verb};
 use crate::commands::{self, Outer};

@@ -110,10 +110,7 @@ pub enum CommitError {
     )]
     Conflicts(Vec<Conflict>),
     /// A change that no workspace could take. Nothing was written.
-    #[error(
-        "nothing was written, because `{}` cannot be changed: {why}",
-        conflict::display_path(path)
-    )]
+    #[error("nothing was written, because `{}` cannot be changed: {why}", conflict::display(path))]
     Unfit {
         /// Where.
         path: PathBuf,
@@ -162,7 +159,7 @@ pub enum CommitError {
 
 /// What the kernel refused to do.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot {doing} `{}`: {source}", conflict::display_path(path))]
+#[error("cannot {doing} `{}`: {source}", conflict::display(path))]
 pub struct IoFailure {
     /// What was tried, as a verb.
     doing: &'static str,

@@ -49,7 +49,7 @@ pub enum Clash {
 
 impl fmt::Display for Conflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` {}", display_path(&self.path), self.clash)
+        write!(f, "`{}` {}", display(&self.path), self.clash)
     }
 }
 
@@ -66,7 +66,7 @@ impl fmt::Display for Clash {
             Clash::NoDirectory => {
                 f.write_str("is in a directory that is missing or reached through a link")
             }
-            Clash::NotEmpty { holds } => write!(f, "still holds `{}`", display_path(holds)),
+            Clash::NotEmpty { holds } => write!(f, "still holds `{}`", display(holds)),
         }
     }
 }
@@ -95,12 +95,12 @@ pub(crate) fn list<T: fmt::Display>(all: &[T]) -> String {
 }
 
 /// A path as it stands in a sentence: no name makes lines of its own or drives a terminal.
-pub(crate) fn display_path(path: &Path) -> String {
+pub(crate) fn display(path: &Path) -> String {
     crate::one_line(&path.to_string_lossy())
 }
 
 /// Several paths in one sentence.
 pub(crate) fn quoted(paths: &[PathBuf]) -> String {
-    let quoted: Vec<String> = paths.iter().map(|it| format!("`{}`", display_path(it))).collect();
+    let quoted: Vec<String> = paths.iter().map(|it| format!("`{}`", display(it))).collect();
     list(&quoted)
 }
