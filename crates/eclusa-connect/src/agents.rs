@@ -1,5 +1,6 @@
-//! Other people's agents, one file each: everything that is particular to an agent stands in its
-//! [`AgentSpec`], and [`AGENTS`] is the one list of them.
+//! The agents that are known here, one file each, and the one list of them.
+//!
+//! Everything that is particular to an agent stands in its [`AgentSpec`].
 
 use serde_json::Value;
 

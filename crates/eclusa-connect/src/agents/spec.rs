@@ -38,8 +38,11 @@ pub struct AgentSpec {
     /// How its program is started; `None`: only its person starts it.
     pub(crate) launch: Option<LaunchSpec>,
     /// Reads its permission settings as rules; `None`: they cannot be imported.
-    pub import_rules: Option<fn(&str) -> Result<ImportedRules, String>>,
+    pub import_rules: Option<RuleReader>,
 }
+
+/// Reads a text of permission settings as rules; the error says why it cannot be read.
+pub(crate) type RuleReader = fn(&str) -> Result<ImportedRules, String>;
 
 /// How an agent's hooks speak.
 pub(crate) struct HookSpec {

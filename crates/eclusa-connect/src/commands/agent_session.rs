@@ -11,6 +11,7 @@ use eclusa::{
     Approver, Decision, Delegate, Files, Gate, Incoming, Mode, Origin, Registration, Registry,
     Reply, Run, ToolCall, call::Malformed, store::Store,
 };
+
 use serde_json::Value;
 
 use super::{
@@ -73,20 +74,21 @@ pub(super) struct AgentCall<'a> {
 }
 
 /// What became of a call.
-pub(super) enum CallOutcome {
+pub(super) enum AgentCallOutcome {
     /// It does not run; the model is told this.
     Denied(String),
-    /// The agent carries it out. What our calls were answered, in order.
-    Allowed(Vec<Reply>),
-    /// It runs in our sandbox, as this command line says.
-    Ticketed(Reply, Vec<String>),
+    /// The agent carries it out: the numbers of our calls in the log.
+    Allowed(Vec<u64>),
+    /// It runs in our sandbox: its number in the log, and the command line.
+    Ticketed(Option<u64>, Vec<String>),
 }
 
-/// One call of a tool, after the gate.
-enum Passage {
-    Denied(String),
-    /// What it was answered, and the mode that it was judged in.
-    Allowed(Reply, Mode),
+/// What one call of a tool was answered and the mode that it was judged in, or why it is denied.
+type Passage = Result<(Reply, Mode), String>;
+
+/// One call of ours that was allowed.
+fn allowed(reply: &Reply) -> AgentCallOutcome {
+    AgentCallOutcome::Allowed(reply.number().into_iter().collect())
 }
 
 /// What a failure says, on one line.
@@ -210,7 +212,7 @@ impl AgentSession {
 
 impl AgentCall<'_> {
     /// Judges the call. The error says why it could not be judged: a denial.
-    pub(super) async fn judge(&self, call: MappedCall) -> Result<CallOutcome, String> {
+    pub(super) async fn judge(&self, call: MappedCall) -> Result<AgentCallOutcome, String> {
         match call {
             MappedCall::Eclusa(calls) => match calls.as_slice() {
                 [EclusaCall { tool: "bash", args }] => self.shell(args).await,
@@ -225,9 +227,9 @@ impl AgentCall<'_> {
     }
 
     /// Calls of our own tools, each of which must be allowed.
-    async fn each(&self, calls: &[EclusaCall]) -> Result<CallOutcome, String> {
+    async fn each(&self, calls: &[EclusaCall]) -> Result<AgentCallOutcome, String> {
         let here = self.session.path(".", self.directory);
-        let mut replies = Vec::new();
+        let mut numbers = Vec::new();
         for EclusaCall { tool, args } in calls {
             let mut args = args.clone();
             match (*tool, args.get_mut("path")) {
@@ -245,18 +247,18 @@ impl AgentCall<'_> {
             let registration = delegated::eclusa_tool(tool, &self.session.files, max_size)
                 .ok_or_else(|| format!("`{tool}` is not delegated"))?;
             match self.pass((*tool).to_owned(), args, registration).await? {
-                Passage::Denied(why) => return Ok(CallOutcome::Denied(why)),
-                Passage::Allowed(reply, _) => replies.push(reply),
+                Err(why) => return Ok(AgentCallOutcome::Denied(why)),
+                Ok((reply, _)) => numbers.extend(reply.number()),
             }
         }
-        Ok(match replies.is_empty() {
-            true => CallOutcome::Denied("it names nothing to do".to_owned()),
-            false => CallOutcome::Allowed(replies),
+        Ok(match calls.is_empty() {
+            true => AgentCallOutcome::Denied("it names nothing to do".to_owned()),
+            false => AgentCallOutcome::Allowed(numbers),
         })
     }
 
     /// A shell command: one that may run in our sandbox gets a ticket for it.
-    async fn shell(&self, args: &Value) -> Result<CallOutcome, String> {
+    async fn shell(&self, args: &Value) -> Result<AgentCallOutcome, String> {
         let text = |name: &str| args.get(name).and_then(Value::as_str);
         let directory = self.session.path(text("cwd").unwrap_or("."), self.directory);
         if let Err(err) = self.session.files.directory(&directory) {
@@ -269,11 +271,9 @@ impl AgentCall<'_> {
         }
         let registration = delegated::shell(self.in_sandbox || self.is_ruled(&call)?);
         let (reply, mode) = match self.pass("bash".to_owned(), call, registration).await? {
-            Passage::Denied(why) => return Ok(CallOutcome::Denied(why)),
-            Passage::Allowed(reply, _) if !self.in_sandbox => {
-                return Ok(CallOutcome::Allowed(vec![reply]));
-            }
-            Passage::Allowed(reply, mode) => (reply, mode),
+            Err(why) => return Ok(AgentCallOutcome::Denied(why)),
+            Ok((reply, _)) if !self.in_sandbox => return Ok(allowed(&reply)),
+            Ok(passed) => passed,
         };
         let session = self.session;
         let ticket = ExecTicket {
@@ -286,7 +286,7 @@ impl AgentCall<'_> {
             mode_in_force: mode.as_str().to_owned(),
             ..ExecTicket::new(&session.global, &session.ctx.paths.workspace)
         };
-        Ok(CallOutcome::Ticketed(reply, session.command_line(&ticket)?))
+        Ok(AgentCallOutcome::Ticketed(reply.number(), session.command_line(&ticket)?))
     }
 
     /// True when somebody's rule allows the command, and not the defaults alone, which rest on the
@@ -310,15 +310,19 @@ impl AgentCall<'_> {
     }
 
     /// A call that is denied for what it is, and is on record.
-    pub(super) async fn refuse(&self, tool: &str, problem: String) -> Result<CallOutcome, String> {
+    pub(super) async fn refuse(
+        &self,
+        tool: &str,
+        problem: String,
+    ) -> Result<AgentCallOutcome, String> {
         let tool = Some(tool.to_owned());
         let call = Malformed { id: self.id.clone(), tool, problem, origin: Origin::Hook };
         let reply = self.gate(None)?.pass(call).await;
-        Ok(CallOutcome::Denied(reply.content().into_owned()))
+        Ok(AgentCallOutcome::Denied(reply.content().into_owned()))
     }
 
     /// A tool that nobody knows.
-    async fn unknown(&self, tool: &str, args: Value) -> Result<CallOutcome, String> {
+    async fn unknown(&self, tool: &str, args: Value) -> Result<AgentCallOutcome, String> {
         let (name, registration) = delegated::unknown_tool(tool);
         self.alone(name, args, registration).await
     }
@@ -329,10 +333,10 @@ impl AgentCall<'_> {
         name: String,
         args: Value,
         registration: Registration,
-    ) -> Result<CallOutcome, String> {
+    ) -> Result<AgentCallOutcome, String> {
         Ok(match self.pass(name, args, registration).await? {
-            Passage::Denied(why) => CallOutcome::Denied(why),
-            Passage::Allowed(reply, _) => CallOutcome::Allowed(vec![reply]),
+            Err(why) => AgentCallOutcome::Denied(why),
+            Ok((reply, _)) => allowed(&reply),
         })
     }
 
@@ -346,8 +350,8 @@ impl AgentCall<'_> {
         let gate = self.gate(Some(registration))?;
         let reply = gate.pass(Incoming::Call(self.call(name, args))).await;
         Ok(match reply.is_error() || reply.refused() {
-            true => Passage::Denied(reply.content().into_owned()),
-            false => Passage::Allowed(reply, gate.run().mode_in_force()),
+            true => Err(reply.content().into_owned()),
+            false => Ok((reply, gate.run().mode_in_force())),
         })
     }
 

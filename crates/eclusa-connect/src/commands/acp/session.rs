@@ -6,13 +6,13 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use eclusa::{Changes, Delegate, DelegateError, Files, Reply};
+use eclusa::{Changes, Delegate, DelegateError, Files};
 use serde_json::{Value, json};
 
 use super::editor::{EditorApprover, EditorLink};
 use crate::MappedCall;
 use crate::commands::{
-    agent_session::{AgentCall, AgentSession, CallOutcome, Participants, delegated},
+    agent_session::{AgentCall, AgentCallOutcome, AgentSession, Participants, delegated},
     global::Global,
     hook::pre_images::{self, PreImages},
     surface::Surface,
@@ -82,13 +82,13 @@ impl AcpSession {
     pub(super) async fn judge(&self, method: &str, call: MappedCall, id: &str) -> Judgement {
         let participants = || self.participants();
         match self.call(id, method, &participants).judge(call).await {
-            Err(why) | Ok(CallOutcome::Denied(why)) => Judgement::Denied(why),
-            Ok(CallOutcome::Allowed(replies)) => {
-                self.note_numbers(id, &replies);
+            Err(why) | Ok(AgentCallOutcome::Denied(why)) => Judgement::Denied(why),
+            Ok(AgentCallOutcome::Allowed(numbers)) => {
+                self.note_numbers(id, numbers);
                 Judgement::Allowed
             }
-            Ok(CallOutcome::Ticketed(reply, words)) => {
-                self.note_numbers(id, &[reply]);
+            Ok(AgentCallOutcome::Ticketed(number, words)) => {
+                self.note_numbers(id, number);
                 let (program, args) = (words.first(), words.get(1..));
                 Judgement::Rewritten(json!({
                     "sessionId": self.id, "command": program, "args": args,
@@ -127,8 +127,7 @@ impl AcpSession {
         self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn note_numbers(&self, id: &str, replies: &[Reply]) {
-        let numbers = replies.iter().filter_map(Reply::number);
+    fn note_numbers(&self, id: &str, numbers: impl IntoIterator<Item = u64>) {
         self.numbers().entry(id.to_owned()).or_default().extend(numbers);
     }
 

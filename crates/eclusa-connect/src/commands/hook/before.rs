@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use eclusa::{Answer, Approver, NotAsked, OnNoApprover, PermissionClass, Question, Reply};
+use eclusa::{Answer, Approver, NotAsked, OnNoApprover, PermissionClass, Question};
 use eclusa_config::AgentShell;
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -18,7 +18,7 @@ use super::{
     session::HookSession,
 };
 use crate::commands::{
-    agent_session::{AgentCall, CallOutcome, Participants, delegated},
+    agent_session::{AgentCall, AgentCallOutcome, Participants, delegated},
     servers::gateway_lease::{is_held, parent},
 };
 use crate::{HookEvent, HookVerdict, MappedCall, server_name, shell_quoted};
@@ -81,18 +81,18 @@ pub(super) async fn judge(
     };
     let ask = prompt.0.lock().unwrap_or_else(PoisonError::into_inner).take();
     match outcome {
-        CallOutcome::Denied(why) => Ok(HookVerdict::Deny(why)),
-        CallOutcome::Allowed(replies) => {
-            keep(session, event, replies.last(), &event.input, false)?;
+        AgentCallOutcome::Denied(why) => Ok(HookVerdict::Deny(why)),
+        AgentCallOutcome::Allowed(numbers) => {
+            keep(session, event, numbers.last().copied(), &event.input, false)?;
             Ok(ask.map_or(HookVerdict::Allow { context: None }, HookVerdict::Ask))
         }
-        CallOutcome::Ticketed(reply, words) => {
+        AgentCallOutcome::Ticketed(number, words) => {
             let words: Vec<String> = words.iter().map(|it| shell_quoted(it)).collect();
             let mut input = event.input.clone();
             if let Some(fields) = input.as_object_mut() {
                 fields.insert("command".to_owned(), words.join(" ").into());
             }
-            keep(session, event, Some(&reply), &input, true)?;
+            keep(session, event, number, &input, true)?;
             Ok(HookVerdict::Rewrite { input, context: None, ask })
         }
     }
@@ -128,12 +128,11 @@ fn is_behind_the_gate(session: &HookSession, event: &HookEvent, server: &str) ->
 fn keep(
     session: &HookSession,
     event: &HookEvent,
-    reply: Option<&Reply>,
+    number: Option<u64>,
     input: &Value,
     ticket: bool,
 ) -> Result<(), String> {
-    let (number, input) = (reply.and_then(Reply::number), digest(input));
-    let call = AllowedCall { number, tool: event.tool.clone(), input, ticket };
+    let call = AllowedCall { number, tool: event.tool.clone(), input: digest(input), ticket };
     session.calls.keep(&call).map_err(|err| format!("the call cannot be kept: {err}"))
 }
 

@@ -30,8 +30,8 @@ impl HookSession {
             Some(version) => format!("{} {version}", event.agent.name),
             None => event.agent.name.to_owned(),
         };
-        let conversation = format!("{}:{}", event.agent.name, event.session);
-        let mut agent = AgentSession::open(global, Surface::Hook, &root, conversation, client)?;
+        let name = format!("{}:{}", event.agent.name, event.session);
+        let mut agent = AgentSession::open(global, Surface::Hook, &root, name, client)?;
         let calls = AllowedCalls::new(&agent.ctx.paths, event);
         agent.old_taint = calls.old_taint();
         Ok(HookSession { agent, calls })
