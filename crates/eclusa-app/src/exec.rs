@@ -35,7 +35,7 @@ pub mod ticket;
 mod typed_approval;
 
 use exit_status::{BashWithStatus, CommandStatus, StatusSlot};
-use stream::Stream;
+use stream::CommandOutput;
 use typed_approval::{ChangeChoice, ShownChanges, TerminalPerson, TypedApproval};
 
 /// Run a command in a sandbox, review its changes, then apply or discard them
@@ -103,7 +103,7 @@ pub async fn run_in(
     let terminal = Terminal::new(false, ctx.paths.always_files());
     let always = Some(terminal.everywhere());
     let person = Arc::new(TerminalPerson::new(terminal, wanted, json));
-    let stream = Arc::new(Stream::new());
+    let stream = Arc::new(CommandOutput::new());
     let watcher = stream.clone();
     let store = ctx.store_for_one_call()?;
     shell::sweep(&sandboxes);

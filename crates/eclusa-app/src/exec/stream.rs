@@ -8,15 +8,15 @@ use std::{
 use crate::screen::{sanitize, spinner};
 
 /// Standard output, written to while the command runs.
-pub(super) struct Stream {
+pub(super) struct CommandOutput {
     terminal: bool,
     /// The beginning of a character whose end has not come yet.
     rest: Mutex<Vec<u8>>,
 }
 
-impl Stream {
-    pub(super) fn new() -> Stream {
-        Stream { terminal: io::stdout().is_terminal(), rest: Mutex::default() }
+impl CommandOutput {
+    pub(super) fn new() -> CommandOutput {
+        CommandOutput { terminal: io::stdout().is_terminal(), rest: Mutex::default() }
     }
 
     /// Writes some of it. That nobody reads it does not end the command.

@@ -154,8 +154,8 @@ async fn a_task_that_cannot_begin_says_why() {
     let setup = ConversationSetup { limits, ..world.scripted(&script) };
     let (mut conversation, _) = Conversation::open(setup).await.unwrap();
     assert_eq!(conversation.turn("go".into()).await.text, "I see.");
-    // Outside of a conversation there is nobody to work for.
+    // Outside of a session there is nobody to work for.
     let call = eclusa::ToolCall::new("t", "task", json!({"prompt": "go"}));
     let reply = world.gate.pass(call).await;
-    assert!(reply.error().unwrap().contains("part of a conversation"), "{:?}", reply.error());
+    assert!(reply.error().unwrap().contains("part of a session"), "{:?}", reply.error());
 }

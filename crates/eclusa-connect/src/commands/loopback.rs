@@ -20,13 +20,13 @@ const MAX_HEAD: usize = 64 << 10;
 const REQUEST_TIME: Duration = Duration::from_secs(60);
 
 /// What is answered.
-pub(super) type Answer = Response<UnsyncBoxBody<Bytes, Box<dyn Error + Send + Sync>>>;
+pub(super) type LoopbackResponse = Response<UnsyncBoxBody<Bytes, Box<dyn Error + Send + Sync>>>;
 
 /// Answers requests until it is aborted.
 pub(super) fn serve<A, F>(listener: TcpListener, answer: A) -> JoinHandle<()>
 where
     A: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
-    F: Future<Output = Answer> + Send + 'static,
+    F: Future<Output = LoopbackResponse> + Send + 'static,
 {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(REQUEST_TIME);
@@ -56,7 +56,11 @@ pub(super) async fn read_body(body: Incoming, max: usize) -> Result<Bytes, (Stat
 }
 
 /// An answer that is known whole.
-pub(super) fn text(status: StatusCode, content_type: &'static str, text: String) -> Answer {
+pub(super) fn text(
+    status: StatusCode,
+    content_type: &'static str,
+    text: String,
+) -> LoopbackResponse {
     let body = Full::from(text).map_err(|never| match never {});
     let mut answer = Response::new(body.boxed_unsync());
     *answer.status_mut() = status;
@@ -66,7 +70,7 @@ pub(super) fn text(status: StatusCode, content_type: &'static str, text: String)
 }
 
 /// What somebody else answered, piece by piece: a model's answer is read while it is written.
-pub(super) fn pass_on(response: reqwest::Response, left_out: &[&str]) -> Answer {
+pub(super) fn pass_on(response: reqwest::Response, left_out: &[&str]) -> LoopbackResponse {
     let (status, mut headers) = (response.status(), response.headers().clone());
     for name in left_out {
         headers.remove(*name);

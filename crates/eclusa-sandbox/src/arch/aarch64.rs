@@ -1,4 +1,4 @@
-//! aarch64.
+//! What is particular to aarch64: numbers of system calls, and the first process of a sandbox.
 
 use libc::c_long;
 

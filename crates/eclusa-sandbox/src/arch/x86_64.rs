@@ -1,4 +1,4 @@
-//! x86-64.
+//! What is particular to x86-64: numbers of system calls, and the first process of a sandbox.
 
 use libc::c_long;
 

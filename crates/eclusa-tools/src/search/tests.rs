@@ -50,12 +50,11 @@ impl Place {
         registry.add(List::new(files.clone())).unwrap();
         registry.add(Glob::new(files.clone())).unwrap();
         registry.add(Grep::new(files)).unwrap();
-        let setup = Gate::builder()
+        Gate::builder()
             .registry(registry)
             .policy(Rules::new(rules, root))
             .log(log)
-            .limits(Limits { output: 10 << 20, ..Limits::default() });
-        setup
+            .limits(Limits { output: 10 << 20, ..Limits::default() })
     }
 
     fn root(&self) -> std::path::PathBuf {

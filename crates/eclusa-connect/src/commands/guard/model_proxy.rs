@@ -12,7 +12,7 @@ use tokio::{net::TcpListener, sync::OnceCell, task::JoinHandle};
 use url::Url;
 
 use crate::{
-    commands::loopback::{self, Answer},
+    commands::loopback::{self, LoopbackResponse},
     guard::GUARD_TOOLS_PATH,
 };
 
@@ -53,7 +53,7 @@ pub(super) struct Destination {
 }
 
 /// Why a request is not handed on.
-type Refusal = (StatusCode, String);
+type HttpRefusal = (StatusCode, String);
 
 impl ModelProxy {
     /// Starts a proxy of a service. The error says what is wrong with its address.
@@ -108,7 +108,7 @@ impl Drop for ModelProxy {
 }
 
 impl Destinations {
-    async fn answer(&self, request: Request<Incoming>) -> Answer {
+    async fn answer(&self, request: Request<Incoming>) -> LoopbackResponse {
         match self.hand_on(request).await {
             Ok(response) => loopback::pass_on(response, &HOP_HEADERS),
             Err((status, why)) => loopback::text(status, "text/plain", format!("eclusa: {why}\n")),
@@ -123,7 +123,7 @@ impl Destinations {
         })
     }
 
-    async fn client(&self) -> Result<&Client, Refusal> {
+    async fn client(&self) -> Result<&Client, HttpRefusal> {
         let make = || async {
             let client = eclusa_net::http_client().redirect(Policy::none());
             client.read_timeout(MAX_SILENCE).build()
@@ -132,7 +132,7 @@ impl Destinations {
         made.map_err(|err| (StatusCode::BAD_GATEWAY, format!("no connection can be made: {err}")))
     }
 
-    async fn hand_on(&self, request: Request<Incoming>) -> Result<Response, Refusal> {
+    async fn hand_on(&self, request: Request<Incoming>) -> Result<Response, HttpRefusal> {
         let (head, body) = request.into_parts();
         let path = head.uri.path_and_query().map(|it| it.as_str()).unwrap_or_default();
         if head.uri.authority().is_some() || !is_of_service(path) {

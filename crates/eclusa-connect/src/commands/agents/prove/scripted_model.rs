@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::{net::TcpListener, task::JoinHandle};
 
 use super::wires::ScriptedCall;
-use crate::commands::loopback::{self, Answer};
+use crate::commands::loopback::{self, LoopbackResponse};
 
 /// The longest request that is read.
 const MAX_REQUEST: usize = 32 << 20;
@@ -57,7 +57,11 @@ impl Drop for ScriptedModel {
     }
 }
 
-async fn answer(request: Request<Incoming>, call: &ScriptedCall, noted: &AtomicBool) -> Answer {
+async fn answer(
+    request: Request<Incoming>,
+    call: &ScriptedCall,
+    noted: &AtomicBool,
+) -> LoopbackResponse {
     let (head, body) = request.into_parts();
     let body = loopback::read_body(body, MAX_REQUEST).await.unwrap_or_default();
     let request = serde_json::from_slice(&body).unwrap_or(Value::Null);
