@@ -186,6 +186,7 @@ async fn an_answer_for_the_session_does_not_begin_its_budget_anew() {
     let answers = [Answer::Session, Answer::No(String::new())];
     let process = process_with(rules, Arc::new(MemorySessions::default()), &answers);
     for name in ["a", "b", "a"] {
+        #[expect(clippy::disallowed_methods, reason = "the tool only makes what is not there")]
         let _absent = std::fs::remove_file(process.dir.path().join("workspace").join(name));
         assert_eq!(process.pass("put", name).await.code(), "ok", "{name}");
     }
