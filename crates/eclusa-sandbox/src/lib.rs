@@ -90,9 +90,11 @@ pub use plan::{Hold, Keep, Limits, Plan, PrivateMount, SYSTEM_ROOTS, Staging};
 #[doc(hidden)]
 pub use portable::test_support;
 #[cfg(not(enforced))]
-pub use portable::{Sandbox, forget, probe, pseudo_terminal, recall_or_probe};
+pub use portable::{
+    Sandbox, forget, probe, pseudo_terminal, recall_or_probe, surely_holds_something,
+};
 #[cfg(enforced)]
-pub use probe::probe;
+pub use probe::{probe, surely_holds_something};
 pub use proxy::PROXY_PORT;
 #[cfg(enforced)]
 pub use pseudo_terminal::pseudo_terminal;

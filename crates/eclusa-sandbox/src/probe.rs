@@ -26,6 +26,14 @@ pub fn probe(state: &Path) -> HostCapabilities {
     in_place(capabilities)
 }
 
+/// True when the level is more than `none` by what the kernel says of itself, which takes two system
+/// calls. Otherwise [`probe`] finds it out.
+#[must_use]
+pub fn surely_holds_something() -> bool {
+    let features = kernel_features();
+    features.landlock > 0 && features.seccomp
+}
+
 /// What the kernel says of itself; whether it lets this process use it is found by trying.
 pub(crate) fn kernel_features() -> HostCapabilities {
     let known = kernel::seccomp_knows(libc::SECCOMP_RET_ERRNO);

@@ -93,6 +93,12 @@ impl Group {
             .map_err(|errno| failed(&path)(errno.into()))
     }
 
+    /// True when the kernel ended somebody of the group for the memory that it used.
+    pub(crate) fn ran_out_of_memory(&self) -> bool {
+        let events = std::fs::read_to_string(self.0.join("memory.events")).unwrap_or_default();
+        out_of_memory(&events)
+    }
+
     /// Kills everything that is in the group.
     pub(crate) fn kill(&self) {
         let _ = self.set("cgroup.kill", "1");
@@ -115,7 +121,15 @@ impl Drop for Group {
     }
 }
 
+fn out_of_memory(events: &str) -> bool {
+    let killed = events.lines().filter_map(|it| it.strip_prefix("oom_kill ")).next();
+    killed.and_then(|it| it.trim().parse::<u64>().ok()).is_some_and(|it| it > 0)
+}
+
 fn failed(path: &Path) -> impl FnOnce(io::Error) -> SandboxError {
     let path = path.display().to_string();
     move |error| SandboxError::Plan(format!("control group `{path}`: {error}"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -325,7 +325,10 @@ fn floors<'a>(
         let text = "it does not say what it runs";
         because.push(reason(Decision::Ask, Source::Floor, "shell", text));
     }
-    if unknown {
+    if unknown && said && call.facts().stages {
+        let text = "this machine's sandbox lacks a part that commands are held by (`eclusa doctor` names it)";
+        because.push(reason(Decision::Ask, Source::Floor, "sandbox", text));
+    } else if unknown {
         let text = "the tool does not declare what it reads or writes (a tool of your own declares \
                     it with `reads` and `writes`, `reads = []` for nothing)";
         because.push(reason(Decision::Ask, Source::Floor, "touches", text));

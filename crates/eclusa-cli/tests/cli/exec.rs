@@ -3,6 +3,7 @@
 use expectrl::{ControlCode, Expect};
 
 use crate::{
+    hook,
     prompt::Person,
     world::{World, alive, wait_until},
 };
@@ -291,6 +292,39 @@ fn without_staging_nothing_runs_as_a_preview() {
         assert!(ran.err.contains("`eclusa doctor`"), "{ran:?}");
         assert_eq!(world.read("workspace/base"), "kept\n");
         assert!(!world.path("workspace/new").exists());
+    });
+    started.join().unwrap();
+}
+
+/// Where no sandbox can be had a hook does not promise one.
+#[test]
+fn without_any_sandbox_a_command_is_denied_at_once_and_doctor_is_named() {
+    let started = std::thread::spawn(|| {
+        eclusa_sandbox::test_support::landlock().unwrap();
+        eclusa_sandbox::test_support::container().unwrap();
+        let world = World::with("[commands]\nleast = \"partial\"\n");
+        let ran = hook::claude(
+            &world,
+            &hook::before(&world, "Bash", serde_json::json!({"command": "ls"})),
+        );
+        let (decision, reason) = hook::decision(&ran);
+        assert_eq!(decision, "deny", "{ran:?}");
+        assert!(reason.contains("lacks every part of a sandbox"), "{reason}");
+        assert!(reason.contains("`eclusa doctor`"), "{reason}");
+    });
+    started.join().unwrap();
+}
+
+/// A machine that lacks a part of the sandbox is named as the reason, not the tool.
+#[test]
+fn without_a_part_of_the_sandbox_the_reason_is_the_machine() {
+    let started = std::thread::spawn(|| {
+        eclusa_sandbox::test_support::container().unwrap();
+        let world = World::new();
+        let ran = world.eclusa(&["run", "bash", r#"{"command": "touch new"}"#]);
+        assert_eq!(ran.code, 3, "{ran:?}");
+        assert!(ran.err.contains("this machine's sandbox lacks a part"), "{ran:?}");
+        assert!(!ran.err.contains("does not declare"), "{ran:?}");
     });
     started.join().unwrap();
 }

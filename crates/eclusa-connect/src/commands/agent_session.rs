@@ -12,6 +12,7 @@ use eclusa::{
     Reply, Run, ToolCall, call::Malformed, store::Store,
 };
 
+use eclusa_sandbox::Enforcement;
 use serde_json::Value;
 
 use super::{
@@ -166,6 +167,15 @@ impl AgentSession {
         Ok(gate)
     }
 
+    /// Whether a command that is let run has a sandbox to run in.
+    fn can_hold_commands(&self) -> Result<bool, String> {
+        if eclusa_sandbox::surely_holds_something() {
+            return Ok(true);
+        }
+        let sandboxes = self.ctx.sandboxes(&[]).map_err(one_line)?;
+        Ok(sandboxes.capabilities().enforcement() != Enforcement::None)
+    }
+
     /// What is run instead of a command. The command stands there to be read; the ticket decides.
     fn command_line(&self, ticket: &ExecTicket) -> Result<Vec<String>, String> {
         let agents = self.ctx.paths.agents();
@@ -264,6 +274,11 @@ impl AgentCall<'_> {
         if let Err(err) = self.session.files.directory(&directory) {
             let problem = format!("the command would start outside the workspace: {err}");
             return self.refuse("bash", problem).await;
+        }
+        if self.in_sandbox && !self.session.can_hold_commands()? {
+            let problem = "no command runs here: this machine lacks every part of a sandbox \
+                           (`eclusa doctor` says why)";
+            return self.refuse("bash", problem.to_owned()).await;
         }
         let mut call = args.clone();
         if let Some(fields) = call.as_object_mut() {

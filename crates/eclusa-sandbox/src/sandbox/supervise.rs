@@ -331,6 +331,9 @@ impl<F: FnMut(&[u8])> Supervision<F> {
             survivors::kill_group(self.started.child.pid, DEATH);
         }
         if let Some(group) = &self.started.group {
+            if self.ended.is_none() && group.ran_out_of_memory() {
+                self.ended = Some(Ended::Memory);
+            }
             group.kill();
         }
         self.started.child.kill();

@@ -273,7 +273,7 @@ fn touches(question: &Question, page: &mut lines::Page) {
         Touch::Read(path) => ("read".to_owned(), visible(path)),
         Touch::Write(path) => ("write".to_owned(), visible(path)),
         Touch::Fetch(host) => ("talk to".to_owned(), visible(host)),
-        Touch::Unknown => ("touch".to_owned(), "⟨nobody can tell⟩".to_owned()),
+        Touch::Unknown => ("touch".to_owned(), "⟨it does not say what⟩".to_owned()),
     };
     page.block(Role::Touch, question.touches.iter().map(touch).collect());
 }

@@ -43,6 +43,7 @@ pub(super) fn exfiltration_risk(call: &CallView<'_>) -> Option<&'static str> {
         _ if call.server().is_some() => Some("it could carry data to another server"),
         PermissionClass::Web => Some("it could carry data out"),
         _ if fetches => Some("it could carry data out"),
+        PermissionClass::Shell if unknown => Some("its sandbox here could let data out"),
         _ if unknown => Some("the tool does not declare what it reads or writes"),
         _ => None,
     }

@@ -172,7 +172,7 @@ fn a_call_of_another_server_with_arguments_of_every_kind() {
       tool                       │ read_file
     would:
       write │ /etc/hosts
-      touch │ ⟨nobody can tell⟩
+      touch │ ⟨it does not say what⟩
     asked because:
       ask │ tools of other servers are asked about (eclusa.toml:7)
     answers:
