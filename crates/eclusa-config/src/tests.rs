@@ -24,8 +24,9 @@ fn wrong(text: &str) -> String {
 }
 
 /// S1.24, S1.59, C2, C14, C15, C16: the shipped file says what the program holds for right.
+/// Shows S1.24.
 #[test]
-fn s1_24_the_shipped_defaults_are_the_built_in_ones() {
+fn the_shipped_defaults_are_the_built_in_ones() {
     let (shipped, built_in) = (load(""), Config::built_in());
     let plain = |it: &Config| {
         format!(
@@ -148,8 +149,9 @@ fn the_schema_takes_the_shipped_defaults() {
 }
 
 /// S1.58: policies come from a file; every value knows where it was written.
+/// Shows S1.58.
 #[test]
-fn s1_58_every_value_knows_its_origin() {
+fn every_value_knows_its_origin() {
     let config = load("mode = \"yolo\"\n\n[limits]\noutput = 0\n\n[[rules]]\ndecision = \"ask\"\n");
     let settings = config.settings();
     let of = |key: &str| settings.iter().rfind(|it| it.key == key).unwrap().clone();

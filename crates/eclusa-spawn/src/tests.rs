@@ -35,8 +35,9 @@ async fn outputs_can_be_kept_apart() {
     assert_eq!((ended.out.as_str(), ended.err.as_str()), ("1\n", "2\n"));
 }
 
+/// Shows E12.
 #[tokio::test]
-async fn e12_stdin_is_closed_after_the_input() {
+async fn stdin_is_closed_after_the_input() {
     let ended = shell("cat").run(b"all of it".to_vec(), Streams::Together).await.unwrap();
     assert_eq!((ended.out.as_str(), ended.code), ("all of it", Some(0)));
 }
@@ -63,8 +64,9 @@ async fn whoever_was_left_in_the_background_is_ended() {
     }
 }
 
+/// Shows E9.
 #[tokio::test]
-async fn e9_dropping_the_future_ends_the_whole_group() {
+async fn dropping_the_future_ends_the_whole_group() {
     let dir = tempfile::tempdir().unwrap();
     let mut program = shell("trap '' TERM; sleep 300 & echo $! > pids; echo $$ >> pids; sleep 300");
     program.directory = dir.path().to_owned();

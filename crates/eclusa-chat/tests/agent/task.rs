@@ -54,8 +54,9 @@ fn records(world: &World) -> Vec<Value> {
     world.log.records().iter().map(|it| serde_json::from_str(&it.body).unwrap()).collect()
 }
 
+/// Shows S3.
 #[tokio::test]
-async fn s3_a_task_works_with_fewer_tools_under_its_parent_and_gives_its_last_words() {
+async fn a_task_works_with_fewer_tools_under_its_parent_and_gives_its_last_words() {
     let helper = says("I look.", &[("look", "x"), ("do", "y")])
         + "## expects no tool is called\n"
         + &says("Seen x.", &[]);

@@ -177,8 +177,9 @@ fn the_project_speaks_as_the_first_message_and_links_lead_nowhere() {
     assert!(!ran.err.contains("nobody reads"), "{ran:?}");
 }
 
+/// Shows S1.53, S1.55.
 #[test]
-fn s1_53_s1_55_the_model_is_told_the_words_of_its_persona() {
+fn the_model_is_told_the_words_of_its_persona() {
     let world =
         World::with("[personas.poet]\ndescription = \"rhymes\"\nprompt = \"Answer in rhymes.\"\n");
     let coder = "## system Before a call, say in a sentence\n## system One step at a time\n\

@@ -4,8 +4,9 @@ use insta::assert_snapshot;
 
 use crate::world::World;
 
+/// Shows S4.6.
 #[test]
-fn s4_6_a_file_is_read_by_any_of_the_tools_names_and_is_on_record() {
+fn a_file_is_read_by_any_of_the_tools_names_and_is_on_record() {
     let world = World::new();
     world.write("workspace/a.txt", "one\ntwo\nthree\n");
     assert_snapshot!(world.transcript(&[
@@ -31,8 +32,9 @@ fn s4_6_a_file_is_read_by_any_of_the_tools_names_and_is_on_record() {
     assert!(log.out.contains("read") && log.code == 0, "{log:?}");
 }
 
+/// Shows E14.
 #[test]
-fn e14_what_lies_outside_and_what_holds_secrets_is_not_read() {
+fn what_lies_outside_and_what_holds_secrets_is_not_read() {
     let world = World::new();
     world.write("outside.txt", "nobody reads this");
     world.write("workspace/.env", "KEY=nobody reads this");
@@ -58,8 +60,9 @@ fn a_cut_output_is_read_on_by_a_later_call() {
     assert!(ran.out.contains("more follows, go on with offset 1036)\n"), "{ran:?}");
 }
 
+/// Shows S3.16.
 #[test]
-fn s3_16_tools_are_found_by_a_call() {
+fn tools_are_found_by_a_call() {
     let world = World::new();
     let found = world.eclusa(&["--json", "run", "tool_search", r#"{"query": "clock"}"#]).json();
     assert_eq!(found["data"]["tools"][0]["name"], "time");

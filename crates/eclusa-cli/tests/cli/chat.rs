@@ -73,8 +73,9 @@ fn a_conversation_with_a_question_on_the_screen() {
     assert_eq!(person.ends().0, 0);
 }
 
+/// Shows S1.43.
 #[test]
-fn s1_43_a_no_goes_to_the_model_with_the_persons_words() {
+fn a_no_goes_to_the_model_with_the_persons_words() {
     // S1.53, S1.55
     let world = World::with("[chat]\nbell = false\n");
     let text = format!(

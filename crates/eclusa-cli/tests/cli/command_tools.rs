@@ -14,8 +14,9 @@ fn tool(name: &str, script: &str, more: &str) -> String {
     )
 }
 
+/// Shows E8, S1.31.
 #[test]
-fn e8_s1_31_output_is_kept_when_a_program_fails_and_the_code_is_reported() {
+fn output_is_kept_when_a_program_fails_and_the_code_is_reported() {
     let world = World::with(&tool("fail", "echo out; exit 3", ""));
     let ran = world.eclusa(&["run", "fail"]);
     assert_eq!((ran.code, ran.out.as_str()), (1, "out\n"));
@@ -27,8 +28,9 @@ fn e8_s1_31_output_is_kept_when_a_program_fails_and_the_code_is_reported() {
     assert_eq!(reply["code"], "tool_failed");
 }
 
+/// Shows E13.
 #[test]
-fn e13_the_exit_code_is_reported_when_it_is_0_and_a_signal_is_named() {
+fn the_exit_code_is_reported_when_it_is_0_and_a_signal_is_named() {
     let world = World::with(&(tool("fine", "true", "") + &tool("killed", "kill -9 $$", "")));
     let reply = world.eclusa(&["--json", "run", "fine"]).json();
     assert_eq!(reply["data"], json!({"exit_code": 0}));
@@ -36,14 +38,16 @@ fn e13_the_exit_code_is_reported_when_it_is_0_and_a_signal_is_named() {
     assert_eq!(reply["data"], json!({"exit_code": null, "signal": 9}));
 }
 
+/// Shows S1.30.
 #[test]
-fn s1_30_stdout_and_stderr_come_together_in_order() {
+fn stdout_and_stderr_come_together_in_order() {
     let world = World::with(&tool("both", "echo 1; echo 2 >&2; echo 3", ""));
     assert_eq!(world.eclusa(&["run", "both"]).out, "1\n2\n3\n");
 }
 
+/// Shows E9.
 #[test]
-fn e9_a_time_out_ends_everybody_waits_for_no_pipe_and_keeps_the_output() {
+fn a_time_out_ends_everybody_waits_for_no_pipe_and_keeps_the_output() {
     let script = "echo begun; sleep 300 & echo $! > pids; echo $$ >> pids; sleep 300";
     // A busy machine may need more time to begin.
     let begun = ["1s", "5s", "25s"].into_iter().any(|time| {
@@ -79,8 +83,9 @@ fn a_background_process_does_not_keep_the_call_waiting_and_does_not_survive_it()
     wait_until("it ended", || !alive(&world.read("workspace/pid")));
 }
 
+/// Shows S1.28, S1.47.
 #[test]
-fn s1_28_s1_47_ending_the_caller_ends_the_tool_and_is_on_record() {
+fn ending_the_caller_ends_the_tool_and_is_on_record() {
     let world = World::with(&tool("slow", "echo $$ > pid; sleep 300", ""));
     let mut command = world.command(&["run", "slow"]);
     let mut child =
@@ -97,8 +102,9 @@ fn rustix_pid(id: u32) -> rustix::process::Pid {
     rustix::process::Pid::from_raw(id.try_into().unwrap()).unwrap()
 }
 
+/// Shows E12.
 #[test]
-fn e12_arguments_are_on_stdin_and_stdin_is_closed() {
+fn arguments_are_on_stdin_and_stdin_is_closed() {
     let config = tool("read", "cat", "args = { text = { type = \"string\" } }");
     let world = World::with(&config);
     let ran = world.eclusa(&["run", "read", r#"{"text": "hello"}"#]);
@@ -115,8 +121,9 @@ fn an_argument_is_one_word_whatever_is_in_it() {
     assert_eq!(ran.out, "a b; rm -rf $HOME `x`|end|\n");
 }
 
+/// Shows E15.
 #[test]
-fn e15_the_workspace_is_the_directory_and_the_environment_is_a_list() {
+fn the_workspace_is_the_directory_and_the_environment_is_a_list() {
     let script = "pwd; echo \"$SECRET $ALLOWED\"";
     let world = World::with(&tool("look", script, "env = [\"ALLOWED\"]"));
     let mut command = world.command(&["run", "look"]);
@@ -136,8 +143,9 @@ fn a_tool_that_does_not_say_what_it_touches_is_asked_about() {
     assert_eq!(said["decision"], "ask");
 }
 
+/// Shows S1.25.
 #[test]
-fn s1_25_a_shell_text_is_asked_about_and_what_is_hopeless_is_denied() {
+fn a_shell_text_is_asked_about_and_what_is_hopeless_is_denied() {
     let world = World::with(
         "[tools.sh]\ndescription = \"Runs shell text.\"\ncommand = [\"sh\", \"-c\", \"{command}\"]\n\
          args = { command = { type = \"string\" } }\nrequired = [\"command\"]\nclass = \"shell\"\nshell = \"/command\"\n",
@@ -176,8 +184,9 @@ fn a_time_asked_for_is_granted_up_to_the_cap() {
     assert_eq!(world.eclusa(&["run", "slow", "--timeout", "soon"]).code, 2);
 }
 
+/// Shows S1.33.
 #[test]
-fn s1_33_output_that_is_no_text_is_marked_and_memory_is_bounded() {
+fn output_that_is_no_text_is_marked_and_memory_is_bounded() {
     let world = World::with(&tool("binary", "printf 'a\\377b'", ""));
     assert_eq!(world.eclusa(&["run", "binary"]).out, "a\u{fffd}b\n");
     let world = World::with(&tool("flood", "yes | head -c 30000000; echo; echo last", ""));

@@ -117,8 +117,9 @@ fn the_schema_is_there() {
     assert!(schema["properties"]["mode"].is_object());
 }
 
+/// Shows C19.
 #[test]
-fn c19_a_rule_about_a_tool_that_nobody_has_is_an_error_and_a_workspace_may_have_others() {
+fn a_rule_about_a_tool_that_nobody_has_is_an_error_and_a_workspace_may_have_others() {
     let world = World::with("[[rules]]\ndecision = \"deny\"\ntool = \"nots\"\n");
     let ran = world.eclusa(&["run", "time"]);
     assert_eq!(ran.code, 2);
@@ -139,8 +140,9 @@ fn secrets_do_not_leave_in_outputs_or_records() {
     assert!(!world.eclusa(&["log", "export"]).out.contains("4711"));
 }
 
+/// Shows S1.56.
 #[test]
-fn s1_56_what_happens_can_be_told_on_stderr() {
+fn what_happens_can_be_told_on_stderr() {
     let world = World::new();
     assert_eq!(world.eclusa(&["run", "time"]).err, "");
     let told = world.eclusa(&["-vv", "run", "note", r#"{"text": "x"}"#]).err;

@@ -120,8 +120,9 @@ fn waiting(world: &World) -> (String, String) {
     (model, answer["session"].as_str().unwrap().to_owned())
 }
 
+/// Shows A1, A7.
 #[test]
-fn a1_a7_a_call_that_waits_runs_once_somebody_said_yes_and_for_nobody_else() {
+fn a_call_that_waits_runs_once_somebody_said_yes_and_for_nobody_else() {
     let world = World::with(QUEUE);
     let (model, id) = waiting(&world);
     let go_on = ["--model", &model, "--resume", &id];
@@ -186,8 +187,9 @@ fn an_open_chat_goes_on_by_itself_when_a_call_is_answered_elsewhere() {
     assert_eq!(world.read("workspace/notes.txt"), "hello\n");
 }
 
+/// Shows S3.32.
 #[test]
-fn s3_32_a_model_argues_the_other_side_and_what_is_no_clear_answer_stops_the_call() {
+fn a_model_argues_the_other_side_and_what_is_no_clear_answer_stops_the_call() {
     let think = |says: &str| {
         let world = World::new();
         let text = format!("## system Argue the other side\n## expects deploy\n## says\n{says}\n");

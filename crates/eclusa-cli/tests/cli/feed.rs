@@ -11,8 +11,9 @@ fn world() -> World {
 }
 
 /// S1.65: the text comes from elsewhere, and so did the instruction.
+/// Shows S1.36.
 #[test]
-fn s1_36_fenced_calls_pass_and_their_results_come_back_as_blocks() {
+fn fenced_calls_pass_and_their_results_come_back_as_blocks() {
     let world = world();
     let answer = "I look.\n```tool\n{\"name\": \"read\", \"args\": {\"path\": \"a.txt\"}}\n```\n";
     let ran = world.piped(&["feed"], answer);
@@ -112,8 +113,9 @@ fn what_is_refused_is_told_to_the_model_and_to_the_caller() {
     assert_eq!((ran.code, ran.out.as_str()), (0, ""));
 }
 
+/// Shows S1.4, S1.5.
 #[test]
-fn s1_4_s1_5_declarations_and_instruction_are_printed() {
+fn declarations_and_instruction_are_printed() {
     let world = world();
     let names = |shape: &str, name: &str| {
         let declared = world.eclusa(&["tools", "--shape", shape]).json();

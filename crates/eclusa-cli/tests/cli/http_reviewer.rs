@@ -75,8 +75,9 @@ fn echo(world: &World) -> (i32, Value) {
     (ran.code, ran.json())
 }
 
+/// Shows S0.26.
 #[test]
-fn s0_26_a_service_approves_denies_and_modifies() {
+fn a_service_approves_denies_and_modifies() {
     let server = Server::json(r#"{"decision": "approve"}"#);
     assert_eq!(echo(&world(&server.url, "")).0, 0);
     let (head, body) = server.heard.recv().unwrap();

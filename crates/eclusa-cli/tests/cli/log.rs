@@ -111,8 +111,9 @@ fn calls_are_numbered_without_gaps_and_one_number_holds_everywhere() {
     assert_eq!(world.eclusa(&["log", "verify"]).code, 0);
 }
 
+/// Shows S0.34.
 #[test]
-fn s0_34_export_holds_every_record_byte_for_byte() {
+fn export_holds_every_record_byte_for_byte() {
     let world = with_calls();
     let ran = world.eclusa(&["log", "export"]);
     assert_eq!(ran.out.lines().count(), 4);

@@ -4,8 +4,9 @@ use insta::assert_snapshot;
 
 use crate::world::World;
 
+/// Shows S4.9, S1.13.
 #[test]
-fn s4_9_s1_13_files_are_listed_found_and_searched() {
+fn files_are_listed_found_and_searched() {
     let world = World::new();
     world.write("workspace/a.txt", "one\ntwo\n");
     world.write("workspace/.env", "two=secret\n");
@@ -29,8 +30,9 @@ fn s4_9_s1_13_files_are_listed_found_and_searched() {
     "#);
 }
 
+/// Shows C5.
 #[test]
-fn c5_rules_and_blocked_files_of_the_configuration_hold_below_what_is_asked_for() {
+fn rules_and_blocked_files_of_the_configuration_hold_below_what_is_asked_for() {
     let world = World::with(
         "[files]\nblocked = [\"*.sqlite\"]\n[[rules]]\ndecision = \"deny\"\npath = \"drafts/\"\n",
     );
@@ -47,8 +49,9 @@ fn c5_rules_and_blocked_files_of_the_configuration_hold_below_what_is_asked_for(
     assert_eq!(read.code, 3, "{read:?}");
 }
 
+/// Shows C7.
 #[test]
-fn c7_a_check_that_its_person_named_is_no_question() {
+fn a_check_that_its_person_named_is_no_question() {
     let world = World::new();
     let script = world.script("check", "echo 'a.c:1:2: error: no'; echo $0 >&2; exit 1");
     world.write("config/eclusa/eclusa.toml", &format!("[diagnostics]\ncommand = [{script}]\n"));
@@ -68,16 +71,18 @@ fn c7_a_check_that_its_person_named_is_no_question() {
     assert!(ran.code == 1 && ran.err.contains("`no-such-program` cannot be started"), "{ran:?}");
 }
 
+/// Shows C7.
 #[test]
-fn c7_a_workspace_cannot_name_a_check() {
+fn a_workspace_cannot_name_a_check() {
     let world = World::new();
     world.write("workspace/eclusa.toml", "[diagnostics]\ncommand = [\"make\"]\n");
     let ran = world.eclusa(&["run", "diagnostics"]);
     assert!(ran.code == 2 && ran.err.contains("cannot bring a check"), "{ran:?}");
 }
 
+/// Shows S3.20, C6.
 #[test]
-fn s3_20_c6_hosts_are_judged_by_rules() {
+fn hosts_are_judged_by_rules() {
     let world = World::with("[[rules]]\ndecision = \"deny\"\ndomain = \"*.evil.example\"\n");
     let fetch = |url: &str| world.eclusa(&["run", "web_fetch", &format!(r#"{{"url": "{url}"}}"#)]);
     let denied = fetch("https://a.evil.example/");

@@ -13,8 +13,9 @@ fn decision(world: &World, mode: &str, command: &str) -> String {
 
 /// The literal "bash always asks before it runs" is the mode `confirm-all`. Otherwise a command runs
 /// in the sandbox, and nothing of it is applied before somebody says yes.
+/// Shows C31, S1.25, S2.9, C4.
 #[test]
-fn c31_s1_25_s2_9_c4_bash_asks_first_in_confirm_all_and_is_staged_otherwise() {
+fn bash_asks_first_in_confirm_all_and_is_staged_otherwise() {
     eclusa_testing::needs!(Namespaces);
     let world = World::new();
     for command in ["ls", "echo x > a.txt", "git status"] {
@@ -29,8 +30,9 @@ fn c31_s1_25_s2_9_c4_bash_asks_first_in_confirm_all_and_is_staged_otherwise() {
     assert!(!world.path("workspace/a.txt").exists());
 }
 
+/// Shows S4.42, C32.
 #[test]
-fn s4_42_c32_the_prompt_names_its_letters() {
+fn the_prompt_names_its_letters() {
     let world = World::new();
     let mut person = Person::runs(&world, &["run", "note", r#"{"text": "hello"}"#]);
     person.sees("Apply these changes? [y/n/s/a/q/?]");
@@ -48,8 +50,9 @@ fn s4_42_c32_the_prompt_names_its_letters() {
     assert_eq!(person.ends().0, 130);
 }
 
+/// Shows S1.15, S1.16.
 #[test]
-fn s1_15_s1_16_commands_are_allowed_and_blocked_by_rules() {
+fn commands_are_allowed_and_blocked_by_rules() {
     eclusa_testing::needs!(Namespaces);
     let world = World::with(
         "[[rules]]\ndecision = \"allow\"\ncommand = [\"git push origin\", \"make deploy\"]\n\
@@ -70,8 +73,9 @@ fn s1_15_s1_16_commands_are_allowed_and_blocked_by_rules() {
 
 /// Output of `bash` is cut at the limit, one byte more than the limit is too much, and all of it can
 /// be read.
+/// Shows S1.22, S1.32, C16, E10.
 #[test]
-fn s1_22_s1_32_c16_e10_output_of_bash_is_cut_at_the_limit_and_kept_whole() {
+fn output_of_bash_is_cut_at_the_limit_and_kept_whole() {
     eclusa_testing::needs!(Namespaces);
     let world = World::with("[limits]\noutput = \"2KB\"\n");
     let run = |bytes: usize| {
@@ -92,8 +96,9 @@ fn s1_22_s1_32_c16_e10_output_of_bash_is_cut_at_the_limit_and_kept_whole() {
 }
 
 /// Blocked commands, blocked paths, time, file size, output and how many at once.
+/// Shows S1.24.
 #[test]
-fn s1_24_all_eight_defaults_of_the_seed_hold() {
+fn all_eight_defaults_of_the_seed_hold() {
     let world = World::new();
     for command in
         ["rm -rf /", "dd if=/dev/zero of=/dev/sda", "mkfs.ext4 /dev/sdb", ":(){ :|:& };:"]
@@ -117,8 +122,9 @@ fn s1_24_all_eight_defaults_of_the_seed_hold() {
     assert_eq!(value("limits.concurrent"), "limits.concurrent = 10");
 }
 
+/// Shows S2.11.
 #[test]
-fn s2_11_bash_takes_a_timeout_up_to_ten_minutes() {
+fn bash_takes_a_timeout_up_to_ten_minutes() {
     eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let check = |timeout: u64| {
@@ -131,8 +137,9 @@ fn s2_11_bash_takes_a_timeout_up_to_ten_minutes() {
     assert!(ran.code == 1 && ran.err.contains("300 ms"), "{ran:?}");
 }
 
+/// Shows S2.10, C18.
 #[test]
-fn s2_10_c18_what_only_looks_never_asks_by_any_of_its_names() {
+fn what_only_looks_never_asks_by_any_of_its_names() {
     let world = World::new();
     world.write("workspace/a.txt", "one\n");
     for (tool, args) in [
@@ -148,8 +155,9 @@ fn s2_10_c18_what_only_looks_never_asks_by_any_of_its_names() {
     }
 }
 
+/// Shows S4.55.
 #[test]
-fn s4_55_writing_says_which_file_and_how_much() {
+fn writing_says_which_file_and_how_much() {
     let world = World::with("mode = \"yolo\"\n");
     let args = json!({"path": "main.py", "content": "print(1)\n"}).to_string();
     let ran = world.eclusa(&["run", "write", &args]);

@@ -20,8 +20,9 @@ fn git(world: &World, args: &[&str]) -> String {
 }
 
 /// A2.2: what `exec` says can be undone can be, also where git wrote its own files.
+/// Shows A2.2.
 #[test]
-fn a2_2_what_git_did_is_undone() {
+fn what_git_did_is_undone() {
     eclusa_testing::needs!(Namespaces);
     let world = World::new();
     world.write("workspace/a.txt", "one\n");
@@ -39,8 +40,9 @@ fn a2_2_what_git_did_is_undone() {
 }
 
 /// A2.4: `run` ends with its call, and says so instead of promising a job.
+/// Shows A2.4.
 #[test]
-fn a2_4_run_starts_nothing_in_the_background() {
+fn run_starts_nothing_in_the_background() {
     let world = World::new();
     let args = json!({"command": "sleep 60", "background": true}).to_string();
     for tool in ["bash", "Bash"] {
@@ -52,8 +54,9 @@ fn a2_4_run_starts_nothing_in_the_background() {
 }
 
 /// A2.5, A2.6: `check` names a rule wherever one helps, and where none does it says what would.
+/// Shows A2.5, A2.6.
 #[test]
-fn a2_5_a2_6_check_names_what_would_change_the_outcome() {
+fn check_names_what_would_change_the_outcome() {
     let tool = |more: &str| {
         let head = "[tools.go]\ndescription = \"goes\"\ncommand = [\"true\"]\n";
         World::with(&format!("{head}{more}"))
@@ -71,8 +74,9 @@ fn a2_5_a2_6_check_names_what_would_change_the_outcome() {
 }
 
 /// A3.3: hours are a time, and what timed out says the time that was given, and the flag.
+/// Shows A3.3.
 #[test]
-fn a3_3_times_are_told_as_they_were_given() {
+fn times_are_told_as_they_were_given() {
     eclusa_testing::needs!(Namespaces);
     let world = World::new();
     assert_eq!(world.eclusa(&["exec", "--timeout", "2h", "--", "true"]).code, 0);
@@ -82,8 +86,9 @@ fn a3_3_times_are_told_as_they_were_given() {
 }
 
 /// A4.6, A5: small things that were odd.
+/// Shows A4.6, A5.
 #[test]
-fn a4_6_a5_small_things_are_put_right() {
+fn small_things_are_put_right() {
     let world = World::new();
     world.write("workspace/a.txt", "one\n");
     // Arguments that nobody gave are not shown, nor a person's reason as a model's.

@@ -54,8 +54,9 @@ for path in ("/page", "/on"):
 
 /// A5: a page cannot send a fetch or a command on to where a cloud hands out the keys of the machine,
 /// not even in the boldest mode and with both hosts open.
+/// Shows A5.
 #[test]
-fn a5_nobody_is_sent_on_to_a_metadata_service() {
+fn nobody_is_sent_on_to_a_metadata_service() {
     eclusa_testing::needs!(Namespaces);
     let world = World::with(
         "[commands]\nhosts = [\"93.184.216.34:80\", \"169.254.169.254:80\"]\n\
@@ -79,8 +80,9 @@ fn a5_nobody_is_sent_on_to_a_metadata_service() {
 }
 
 /// A2.1: what is written below the home fails, and says so: no push that never arrived.
+/// Shows A2.1.
 #[test]
-fn a2_1_nothing_below_the_home_vanishes_silently() {
+fn nothing_below_the_home_vanishes_silently() {
     eclusa_testing::needs!(Namespaces);
     let world = World::new();
     world.write("home/.gitconfig", "[user]\n\tname = Ana\n\temail = ana@example.org\n");
@@ -108,8 +110,9 @@ fn a2_1_nothing_below_the_home_vanishes_silently() {
 }
 
 /// A4.6: whoever answers elsewhere is offered what works there, and no letters of a prompt.
+/// Shows A4.6.
 #[test]
-fn a4_6_a_waiting_question_offers_the_answers_that_exist_there() {
+fn a_waiting_question_offers_the_answers_that_exist_there() {
     let world = World::with("on_no_approver = \"queue\"\n");
     let mut command = world.command(&["run", "note", r#"{"text": "hello"}"#]);
     let mut child =
@@ -131,8 +134,9 @@ fn a4_6_a_waiting_question_offers_the_answers_that_exist_there() {
 
 /// A4.6: what is said after `^C` begins on a line of its own, and answers that a question does not
 /// take are not listed in it.
+/// Shows A4.6.
 #[test]
-fn a4_6_after_ctrl_c_comes_a_new_line_and_only_answers_that_count_are_offered() {
+fn after_ctrl_c_comes_a_new_line_and_only_answers_that_count_are_offered() {
     eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let mut person = Person::runs(&world, &["exec", "--", "echo x > a.txt"]);
@@ -149,8 +153,9 @@ fn a4_6_after_ctrl_c_comes_a_new_line_and_only_answers_that_count_are_offered() 
 }
 
 /// A4.6: counted things are one or many; command output that draws over its lines can be read.
+/// Shows A4.6.
 #[test]
-fn a4_6_counts_and_carriage_returns_read_well() {
+fn counts_and_carriage_returns_read_well() {
     eclusa_testing::needs!(Namespaces);
     let world = World::with(
         "[[rules]]\ndecision = \"deny\"\ncommand = \"git push\"\nmatch = [{ runs = \"git push origin\" }]\n",
@@ -164,8 +169,9 @@ fn a4_6_counts_and_carriage_returns_read_well() {
 }
 
 /// A4.6: lists have colours where a terminal has them.
+/// Shows A4.6.
 #[test]
-fn a4_6_lists_have_colours() {
+fn lists_have_colours() {
     let rule = "[[rules]]\ndecision = \"deny\"\ncommand = \"git push\"\n";
     let world = World::with(&[rule, rule, "[servers.x]\ncommand = [\"x\"]\n"].concat());
     world.write("workspace/a.txt", "one\n");
@@ -180,8 +186,9 @@ fn a4_6_lists_have_colours() {
 }
 
 /// A4.6: a checkpoint shows arguments line by line.
+/// Shows A4.6.
 #[test]
-fn a4_6_a_checkpoint_shows_its_arguments_in_lines() {
+fn a_checkpoint_shows_its_arguments_in_lines() {
     let tool = "[tools.go]\ndescription = \"goes\"\ncommand = [\"true\"]\nreads = []\n\
                 checkpoint = true\nargs = { place = { type = \"string\" } }\n";
     let world = World::with(tool);
@@ -194,8 +201,9 @@ fn a4_6_a_checkpoint_shows_its_arguments_in_lines() {
 }
 
 /// A5: one thing has one name on every command line.
+/// Shows A5.
 #[test]
-fn a5_options_have_one_name() {
+fn options_have_one_name() {
     let world = World::new();
     for command in [&["servers", "add"][..], &["mcp"], &["exec"], &["guard"]] {
         let help = world.eclusa(&[command, &["--help"]].concat()).out;
@@ -218,8 +226,9 @@ fn a5_options_have_one_name() {
 }
 
 /// A5: trusting a file shows what it may say from now on, and a file that changed since is called that.
+/// Shows A5.
 #[test]
-fn a5_trust_shows_what_it_opens_and_a_changed_file_is_called_changed() {
+fn trust_shows_what_it_opens_and_a_changed_file_is_called_changed() {
     let world = World::new();
     let allow = "[[rules]]\ndecision = \"allow\"\ncommand = \"make deploy\"\n";
     world.write("workspace/eclusa.toml", allow);
@@ -252,8 +261,9 @@ fn a5_trust_shows_what_it_opens_and_a_changed_file_is_called_changed() {
 
 /// A5: a command that has no network says so even where the program is silent, short lists are a flag
 /// away, and nothing to list is said.
+/// Shows A5.
 #[test]
-fn a5_silence_is_explained_and_lists_have_a_length() {
+fn silence_is_explained_and_lists_have_a_length() {
     eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let ran = world.eclusa(&["run", "bash", &bash("curl -s http://192.0.2.8/")]);
@@ -358,8 +368,9 @@ reason = "customers stay here"
 }
 
 /// A5: pages say what newcomers looked for in vain.
+/// Shows A5.
 #[test]
-fn a5_the_pages_say_it() {
+fn the_pages_say_it() {
     let page = |name: &str| {
         let file = format!("{}/../../docs/{name}.md", env!("CARGO_MANIFEST_DIR"));
         flowing(&std::fs::read_to_string(file).unwrap())

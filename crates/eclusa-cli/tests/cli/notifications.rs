@@ -58,8 +58,9 @@ fn told(server: &Server) -> (String, Value) {
     (head, json)
 }
 
+/// Shows S0.26, C1.
 #[test]
-fn s0_26_c1_a_webhook_tells_of_a_question_and_a_signed_message_answers_it_once() {
+fn a_webhook_tells_of_a_question_and_a_signed_message_answers_it_once() {
     let server = Server::json("");
     let world = World::with(&format!(
         "[approvals]\nhook_secret = \"HOOK\"\n\

@@ -82,8 +82,9 @@ impl Person {
     }
 }
 
+/// Shows S0.2, S0.23, S1.42.
 #[test]
-fn s0_2_s0_23_s1_42_the_question_shows_everything_and_y_runs_it() {
+fn the_question_shows_everything_and_y_runs_it() {
     let world = World::new();
     let mut person = Person::runs(
         &world,
@@ -102,8 +103,9 @@ fn s0_2_s0_23_s1_42_the_question_shows_everything_and_y_runs_it() {
     assert_eq!((&approval["answer"], &approval["by"]), (&"once".into(), &"terminal".into()));
 }
 
+/// Shows E6, S1.43, S1.44.
 #[test]
-fn e6_s1_43_s1_44_n_asks_for_a_reason_and_the_model_is_told() {
+fn n_asks_for_a_reason_and_the_model_is_told() {
     let world = World::new();
     let mut person = Person::runs(&world, &NOTE);
     person.answers("n");
@@ -121,8 +123,9 @@ fn e6_s1_43_s1_44_n_asks_for_a_reason_and_the_model_is_told() {
     assert_eq!(person.ends().0, 3);
 }
 
+/// Shows S2.15.
 #[test]
-fn s2_15_only_y_and_yes_are_yes_and_enter_never_is() {
+fn only_y_and_yes_are_yes_and_enter_never_is() {
     let world = World::new();
     let mut person = Person::runs(&world, &NOTE);
     person.answers("");
@@ -147,8 +150,9 @@ fn the_end_of_the_input_is_a_no() {
     assert_eq!(world.read("workspace/notes.txt"), "");
 }
 
+/// Shows S4.43, C24.
 #[test]
-fn s4_43_c24_q_aborts_with_130() {
+fn q_aborts_with_130() {
     let world = World::new();
     let mut person = Person::runs(&world, &NOTE);
     person.answers("q");
@@ -300,8 +304,9 @@ fn what_a_tool_says_reaches_a_terminal_harmless_and_a_pipe_as_it_is() {
     assert_eq!(world.eclusa(&["run", "echo", &args]).out, "\u{1b}[2Jgone\n");
 }
 
+/// Shows E16.
 #[test]
-fn e16_thinking_is_not_the_tools_time() {
+fn thinking_is_not_the_tools_time() {
     let world = World::with("[limits]\ntime = \"3s\"\n");
     let mut person = Person::runs(&world, &NOTE);
     person.sees(PROMPT);
@@ -310,16 +315,17 @@ fn e16_thinking_is_not_the_tools_time() {
     assert_eq!(person.ends().0, 0);
 }
 
+/// Shows C9.
 #[test]
-fn c9_a_dry_run_asks_nobody_even_on_a_terminal() {
-    let world = World::new();
-    let (code, seen) =
-        Person::runs(&world, &["--dry-run", "run", "note", r#"{"text": "x"}"#]).ends();
+fn a_dry_run_asks_nobody_even_on_a_terminal() {
+    let words: Vec<&str> = ["--dry-run"].into_iter().chain(NOTE).collect();
+    let (code, seen) = Person::runs(&World::new(), &words).ends();
     assert!(code == 0 && !seen.contains(PROMPT), "{seen}");
 }
 
+/// Shows C10.
 #[test]
-fn c10_nobody_is_asked_about_what_policy_denies() {
+fn nobody_is_asked_about_what_policy_denies() {
     let world = World::with("[[rules]]\ndecision = \"deny\"\ntool = \"note\"\n");
     let (code, seen) = Person::runs(&world, &NOTE).ends();
     assert!(code == 3 && !seen.contains(PROMPT), "{seen}");
@@ -343,8 +349,9 @@ fn arguments_from_a_pipe_leave_the_terminal_for_the_answer() {
     assert_eq!(world.read("workspace/notes.txt"), "piped\n");
 }
 
+/// Shows C23, S3.28.
 #[test]
-fn c23_s3_28_a_checkpoint_is_opened_by_the_tools_name_and_by_nothing_else() {
+fn a_checkpoint_is_opened_by_the_tools_name_and_by_nothing_else() {
     let world = World::with(
         "[tools.deploy]\ndescription = \"Deploys.\"\ncommand = [\"touch\", \"deployed\"]\n\
          reads = []\ncheckpoint = true\n",

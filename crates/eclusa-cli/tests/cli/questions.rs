@@ -123,8 +123,9 @@ fn what_takes_long_says_what_is_waited_for_and_leaves_no_trace() {
     assert!(last.ends_with("\rended"), "{seen:?}");
 }
 
+/// Shows U.
 #[test]
-fn u_what_cannot_be_undone_blocks_no_other_undo() {
+fn what_cannot_be_undone_blocks_no_other_undo() {
     eclusa_testing::needs!(Namespaces);
     let world = World::new();
     for name in ["a", "b", "c"] {

@@ -32,8 +32,9 @@ fn ended(child: Child) -> (Option<i32>, Value) {
     (output.status.code(), serde_json::from_slice(&output.stdout).unwrap())
 }
 
+/// Shows C1.
 #[test]
-fn c1_a_parked_call_runs_once_somebody_says_yes() {
+fn a_parked_call_runs_once_somebody_says_yes() {
     let world = World::with(QUEUE);
     let (child, id) = waiting(&world);
     let listed = world.eclusa(&["approvals", "list"]);
@@ -53,8 +54,9 @@ fn c1_a_parked_call_runs_once_somebody_says_yes() {
     assert_eq!(world.eclusa(&["approvals"]).out, "no pending approvals\n");
 }
 
+/// Shows C1.
 #[test]
-fn c1_a_parked_call_is_refused_with_the_reason_when_somebody_says_no() {
+fn a_parked_call_is_refused_with_the_reason_when_somebody_says_no() {
     let world = World::with(QUEUE);
     let (child, id) = waiting(&world);
     world.eclusa(&["approvals", "no", &id, "not today"]);

@@ -22,8 +22,9 @@ fn echo(world: &World) -> (i32, Value) {
     (ran.code, ran.json())
 }
 
+/// Shows H.
 #[test]
-fn h_what_is_no_decision_is_a_denial() {
+fn what_is_no_decision_is_a_denial() {
     // Text, silence, a number: whoever prints `deny` and ends with 0 has not approved.
     for said in ["true > /dev/null", "echo 'deny: this is dangerous'", "echo 42", "echo '\"ok\"'"] {
         for on in ["input", "output"] {
@@ -35,8 +36,9 @@ fn h_what_is_no_decision_is_a_denial() {
     }
 }
 
+/// Shows H.
 #[test]
-fn h_a_reviewer_can_have_a_person_asked() {
+fn a_reviewer_can_have_a_person_asked() {
     let world = reviewed(r#"echo '{"decision": "ask", "reason": "a new face"}'"#, "on = \"input\"");
     let (code, reply) = echo(&world);
     assert_eq!((code, &reply["code"]), (3, &"no_approver".into()));
@@ -48,8 +50,9 @@ fn h_a_reviewer_can_have_a_person_asked() {
     assert!(record["because"][0]["text"].as_str().unwrap().contains("a new face"), "{record}");
 }
 
+/// Shows H.
 #[test]
-fn h_exit_2_denies_and_stderr_is_the_reason() {
+fn exit_2_denies_and_stderr_is_the_reason() {
     let world = reviewed("echo 'not on a Sunday' >&2; exit 2", "on = \"input\"");
     let (code, reply) = echo(&world);
     assert_eq!((code, &reply["code"]), (3, &"denied_by_review".into()));
@@ -57,8 +60,9 @@ fn h_exit_2_denies_and_stderr_is_the_reason() {
     assert_eq!(world.records()[0]["reviews"][0]["said"], "deny");
 }
 
+/// Shows H.
 #[test]
-fn h_json_can_approve_deny_modify_and_merge() {
+fn json_can_approve_deny_modify_and_merge() {
     let table = [
         (r#"{"decision": "approve"}"#, 0, "hello"),
         (r#"{"decision": "deny", "reason": "no"}"#, 3, ""),
@@ -80,8 +84,9 @@ fn h_json_can_approve_deny_modify_and_merge() {
     }
 }
 
+/// Shows H.
 #[test]
-fn h_context_is_on_record() {
+fn context_is_on_record() {
     let said = r#"echo '{"hookSpecificOutput": {"additionalContext": "looks harmless"}}'"#;
     let world = reviewed(said, "on = \"input\"");
     assert_eq!(echo(&world).0, 0);
@@ -89,8 +94,9 @@ fn h_context_is_on_record() {
     assert_eq!((&review["said"], &review["why"]), (&"approve".into(), &"looks harmless".into()));
 }
 
+/// Shows H, C29, S0.31.
 #[test]
-fn h_c29_s0_31_everything_else_is_an_error_and_denies() {
+fn everything_else_is_an_error_and_denies() {
     let table = [
         "exit 1",
         "exit 127",
@@ -108,8 +114,9 @@ fn h_c29_s0_31_everything_else_is_an_error_and_denies() {
     assert!(reply["error"].as_str().unwrap().contains("no answer within"), "{reply}");
 }
 
+/// Shows C29.
 #[test]
-fn c29_an_error_lets_pass_only_where_configured_and_it_is_on_record() {
+fn an_error_lets_pass_only_where_configured_and_it_is_on_record() {
     for script in ["exit 1", "echo '{'", "sleep 300"] {
         let world = reviewed(script, "on = \"input\"\ntime = \"300ms\"\non_error = \"allow\"");
         assert_eq!(echo(&world).0, 0, "{script}");
@@ -142,8 +149,9 @@ fn a_reviewer_gets_the_call_as_json_and_the_output_with_the_arguments_used() {
     assert_eq!(got[0]["id"], got[1]["id"]);
 }
 
+/// Shows S0.15, C22.
 #[test]
-fn s0_15_c22_an_output_can_be_withheld_or_replaced() {
+fn an_output_can_be_withheld_or_replaced() {
     let world = reviewed("echo 'too private' >&2; exit 2", "on = \"output\"");
     let (code, reply) = echo(&world);
     assert_eq!((code, &reply["code"]), (1, &"executed_output_withheld".into()));
@@ -152,8 +160,9 @@ fn s0_15_c22_an_output_can_be_withheld_or_replaced() {
     assert_eq!(echo(&world).1["output"], "instead");
 }
 
+/// Shows H.
 #[test]
-fn h_a_modified_input_is_validated_again_and_judged_again() {
+fn a_modified_input_is_validated_again_and_judged_again() {
     // W2: what does not fit the schema is blocked.
     let (code, reply) = echo(&reviewed("echo '{\"text\": 5}'", "on = \"input\""));
     assert_eq!((code, &reply["code"]), (3, &"invalid_args".into()));
@@ -165,8 +174,9 @@ fn h_a_modified_input_is_validated_again_and_judged_again() {
     assert_eq!(echo(&world).1["code"], "denied_by_policy");
 }
 
+/// Shows H.
 #[test]
-fn h_after_a_no_later_reviewers_are_not_run_and_other_tools_are_not_read() {
+fn after_a_no_later_reviewers_are_not_run_and_other_tools_are_not_read() {
     let world = World::new();
     let no = world.script("no", "exit 2");
     let later = world.script("later", "touch ran");
@@ -246,8 +256,9 @@ fn a_checkpoint_by_a_program_opens_without_a_terminal_and_fails_closed() {
 
 /// S3.35: which of the two comes first, or stands for both, is a matter of configuration. One that a
 /// tool asks for alone is never left out.
+/// Shows S3.35.
 #[test]
-fn s3_35_checkpoint_and_reverse_thinking_come_before_after_or_instead_of_each_other() {
+fn checkpoint_and_reverse_thinking_come_before_after_or_instead_of_each_other() {
     let took = |order: &str, demands: &str| {
         let world = World::new();
         let [think, open] =

@@ -37,7 +37,7 @@ fn with_data() -> World {
 }
 
 #[test]
-fn a1_2_what_a_rule_denies_to_read_is_hidden_from_commands() {
+fn what_a_rule_denies_to_read_is_hidden_from_commands() {
     eclusa_testing::needs!(Namespaces);
     let world = with_data();
     for command in [
@@ -80,7 +80,7 @@ const FETCH: &str = "import sys, urllib.request\n\
     except Exception as err: print(err)\n";
 
 #[test]
-fn a1_1_domain_rules_hold_in_the_proxy() {
+fn domain_rules_hold_in_the_proxy() {
     eclusa_testing::needs!(Namespaces);
     let world = World::with(
         r#"
@@ -215,9 +215,9 @@ fn reasons_quote_what_was_written() {
     assert!(!ran.out.contains("\\'"), "{ran:?}");
 }
 
-/// A1.5: the absolute path of something in the workspace means just that.
+/// A1.5: the absolute path of something in the workspace means just that (A1.5).
 #[test]
-fn a1_5_an_absolute_path_of_the_workspace_is_read_from_there() {
+fn an_absolute_path_of_the_workspace_is_read_from_there() {
     let world = World::new();
     let root = world.path("workspace").canonicalize().unwrap();
     let rule = format!("[[rules]]\ndecision = \"deny\"\npath = \"{}/data/**\"\n", root.display());
@@ -290,9 +290,9 @@ fn four_calls_an_hour() {
     assert!(ran.code == 2 && ran.err.contains("needs a `times`"), "{ran:?}");
 }
 
-/// G: a rule may remark on a call and decide nothing.
+/// G: a rule may remark on a call and decide nothing (G).
 #[test]
-fn g_a_rule_that_warns_decides_nothing_and_says_so() {
+fn a_rule_that_warns_decides_nothing_and_says_so() {
     let world = World::with(
         r#"
 [[rules]]
@@ -358,9 +358,9 @@ except = "no-data"
     assert_eq!((ran.code, ran.out.as_str()), (0, "a\nb\n"), "{ran:?}");
 }
 
-/// A2.7: replaying the configuration in force tells no difference, also after an undo.
+/// A2.7: replaying the configuration in force tells no difference, also after an undo (A2.7).
 #[test]
-fn a2_7_replaying_the_configuration_in_force_tells_no_difference() {
+fn replaying_the_configuration_in_force_tells_no_difference() {
     let world = World::with("mode = \"auto-approve\"\n");
     let write = r#"{"path": "a.txt", "content": "hello\n"}"#;
     assert_eq!(world.eclusa(&["run", "write", write]).code, 0);

@@ -28,15 +28,17 @@ fn what_is_allowed_runs_and_what_must_be_asked_is_refused_without_a_terminal() {
     assert_eq!(world.read("workspace/notes.txt"), "");
 }
 
+/// Shows E5.
 #[test]
-fn e5_a_tool_that_needs_no_confirmation_is_not_asked_about() {
+fn a_tool_that_needs_no_confirmation_is_not_asked_about() {
     let world = World::new();
     let ran = world.eclusa(&["run", "time"]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
 }
 
+/// Shows S4.38, S4.39.
 #[test]
-fn s4_38_yolo_runs_and_s4_39_confirm_all_asks_about_everything() {
+fn yolo_runs_and_confirm_all_asks_about_everything() {
     let world = World::new();
     let ran = world.eclusa(&["--mode", "yolo", "run", "note", r#"{"text": "hello"}"#]);
     assert_eq!((ran.code, ran.out.as_str()), (0, "added a line to `notes.txt`\n"));
@@ -45,8 +47,9 @@ fn s4_38_yolo_runs_and_s4_39_confirm_all_asks_about_everything() {
     assert_eq!(ran.code, 3, "{ran:?}");
 }
 
+/// Shows S4.45.
 #[test]
-fn s4_45_an_unknown_mode_is_a_usage_error() {
+fn an_unknown_mode_is_a_usage_error() {
     let world = World::new();
     let ran = world.eclusa(&["--mode", "relaxed", "run", "time"]);
     assert_eq!(ran.code, 2);
@@ -54,8 +57,9 @@ fn s4_45_an_unknown_mode_is_a_usage_error() {
     assert!(ran.err.contains("confirm-all, confirm-sensitive, auto-approve, yolo"), "{}", ran.err);
 }
 
+/// Shows S4.58, C9.
 #[test]
-fn s4_58_c9_a_dry_run_works_without_a_terminal_and_does_nothing() {
+fn a_dry_run_works_without_a_terminal_and_does_nothing() {
     // S4.32, D: asked about = success, denied = refused; nothing is done either way.
     let world =
         World::with("[[rules]]\ndecision = \"deny\"\ntool = \"time\"\nreason = \"no clocks\"\n");
@@ -120,8 +124,9 @@ fn usage_errors_have_exit_code_2_and_a_hint() {
     assert_eq!(world.eclusa(&[]).code, 2);
 }
 
+/// Shows S1.41, C13.
 #[test]
-fn s1_41_c13_an_unknown_tool_is_refused_with_the_nearest_name_and_on_record() {
+fn an_unknown_tool_is_refused_with_the_nearest_name_and_on_record() {
     let world = World::new();
     let ran = world.eclusa(&["run", "note_", "{}"]);
     assert_eq!(ran.code, 3);
@@ -168,8 +173,9 @@ fn json_is_the_whole_reply() {
     assert_eq!(refused("confirm-sensitive"), "changes_discarded");
 }
 
+/// Shows S2.20, C1.
 #[test]
-fn s2_20_c1_allow_with_warning_runs_warns_and_says_so_in_the_record() {
+fn allow_with_warning_runs_warns_and_says_so_in_the_record() {
     let world = World::with("on_no_approver = \"allow-with-warning\"\n");
     let ran = world.eclusa(&["run", "note", r#"{"text": "hello"}"#]);
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -189,8 +195,9 @@ fn the_reason_is_on_record() {
     assert_eq!(record["principal"], "tester");
 }
 
+/// Shows C16.
 #[test]
-fn c16_a_long_output_is_cut_and_can_be_read_whole() {
+fn a_long_output_is_cut_and_can_be_read_whole() {
     let world = World::with("[limits]\noutput = \"1KB\"\n");
     let text = "0123456789".repeat(50);
     let args = json!({"text": text, "times": 4}).to_string();

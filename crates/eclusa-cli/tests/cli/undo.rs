@@ -33,8 +33,9 @@ fn undo(world: &World, args: &[&str]) -> Ran {
     world.eclusa(&[&["--json", "undo"], args].concat())
 }
 
+/// Shows S3.39, S3.40, U.
 #[test]
-fn s3_39_s3_40_u_a_change_is_seen_undone_and_redone() {
+fn a_change_is_seen_undone_and_redone() {
     let world = World::with("mode = \"yolo\"\n");
     assert_snapshot!(world.transcript(&[
         &["changes"],
@@ -110,8 +111,9 @@ fn s3_39_s3_40_u_a_change_is_seen_undone_and_redone() {
     assert_eq!(world.eclusa(&["log", "verify"]).code, 0);
 }
 
+/// Shows U.
 #[test]
-fn u_calls_are_undone_in_reverse_order_and_survive_restarts() {
+fn calls_are_undone_in_reverse_order_and_survive_restarts() {
     let world = World::new();
     let calls: Vec<u64> = ["one", "two", "three"].iter().map(|it| note(&world, it)).collect();
     let ran = undo(&world, &["--since", &calls[1].to_string()]);
@@ -134,8 +136,9 @@ fn u_calls_are_undone_in_reverse_order_and_survive_restarts() {
     assert_eq!(notes(&world), "one\ntwo\nthree\n");
 }
 
+/// Shows U.
 #[test]
-fn u_a_call_in_the_middle_is_undone_unless_a_later_one_stands_on_it() {
+fn a_call_in_the_middle_is_undone_unless_a_later_one_stands_on_it() {
     let world = World::new();
     let first = note(&world, "one");
     // Elsewhere by hand, so that it has no part in this.
@@ -158,8 +161,9 @@ fn u_a_call_in_the_middle_is_undone_unless_a_later_one_stands_on_it() {
     assert_eq!(world.read("workspace/other.txt"), "mine\n");
 }
 
+/// Shows A16, U.
 #[test]
-fn a16_u_an_edit_outside_stands_in_the_way_and_is_kept() {
+fn an_edit_outside_stands_in_the_way_and_is_kept() {
     let world = World::new();
     let call = note(&world, "one").to_string();
     world.write("workspace/notes.txt", "edited by hand\n");
@@ -174,8 +178,9 @@ fn a16_u_an_edit_outside_stands_in_the_way_and_is_kept() {
     assert_eq!(ran.json()["data"]["conflicts"][0]["by_call"], Value::Null);
 }
 
+/// Shows U.
 #[test]
-fn u_what_cannot_be_undone_is_listed() {
+fn what_cannot_be_undone_is_listed() {
     let world = World::with(
         "mode = \"yolo\"\n[tools.deploy]\ndescription = \"Deploys.\"\ncommand = [\"true\"]\nreads = []\n",
     );

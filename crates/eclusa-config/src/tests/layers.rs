@@ -81,8 +81,9 @@ order = ['reverse-thinking', 'approval', 'checkpoint']
 }
 
 /// `output = 0` is the default, and not a way to get more than a smaller limit below.
+/// Shows S1.22.
 #[test]
-fn s1_22_no_output_limit_means_the_default() {
+fn no_output_limit_means_the_default() {
     assert_eq!(load("[limits]\noutput = 0").limits.output_bytes(), 100 * 1024);
     let mine = Layer::of_person("mine", "[limits]\noutput = '1KB'");
     let theirs = Layer::of_project("eclusa.toml", "[limits]\noutput = 0");
@@ -90,8 +91,9 @@ fn s1_22_no_output_limit_means_the_default() {
 }
 
 /// S1.17, S1.22, S1.23, S2.4, C1, C9, C14-C16: the seeds' options have their keys.
+/// Shows C14.
 #[test]
-fn c14_the_options_of_the_seeds_have_keys() {
+fn the_options_of_the_seeds_have_keys() {
     let config = load(
         "on_no_approver = 'queue'\norder = ['checkpoint', 'approval', 'reverse-thinking']
 [limits]\ntime = '2m'\ntime_cap = '1h'\noutput = '30000B'\ncut = 'head'\nconcurrent = 1
@@ -111,8 +113,9 @@ approval = '500ms'\n[review]\ncache_time = '1d'\ncache_size = 5\n[audit]\nargs =
 }
 
 /// S1.20, S1.24, S1.59, C5, facts F: what is shipped.
+/// Shows S1.24.
 #[test]
-fn s1_24_secret_files_are_denied_to_reads_and_writes() {
+fn secret_files_are_denied_to_reads_and_writes() {
     let rules = load("").rules;
     let denied = [
         ".env",
@@ -152,8 +155,9 @@ fn s1_24_secret_files_are_denied_to_reads_and_writes() {
 }
 
 /// C19: a name that nobody has is told when the tools are known.
+/// Shows C19.
 #[test]
-fn c19_tools_that_nobody_has_are_told() {
+fn tools_that_nobody_has_are_told() {
     let config = load(
         "[[rules]]\ndecision = 'deny'\ntool = ['write_fil', 'git_*', 'tool']
 [[reviewers]]\nname = 'r'\ncommand = ['x']\ntools = ['nothing']",

@@ -13,8 +13,9 @@ fn decided(config: &Config, touch: Touch) -> Decision {
 }
 
 /// There is one list of files that nobody may see, and the shipped rule is about it.
+/// Shows S1.24.
 #[test]
-fn s1_24_the_library_and_the_program_block_the_same_files() {
+fn the_library_and_the_program_block_the_same_files() {
     let shipped = load("");
     assert_eq!(Blocked::default().patterns(), shipped.blocked.patterns());
     assert!(shipped.blocked.patterns().contains(&".env".to_owned()));
@@ -58,8 +59,9 @@ fn a_project_can_block_more_and_unblock_nothing() {
 }
 
 /// C7: a check is a fixed command that a person has named.
+/// Shows C7.
 #[test]
-fn c7_checks_are_named_by_their_person() {
+fn checks_are_named_by_their_person() {
     let config = load(
         "[diagnostics]\ncommand = ['cargo', 'check']\ntimeout = '2m'
 [diagnostics.checks.lint]\ncommand = ['eslint', '-f', 'json', '.']\nenv = ['NODE_PATH']",
@@ -88,8 +90,9 @@ fn c7_checks_are_named_by_their_person() {
     assert!(load("").unknown_tools(&Registry::new()).is_empty());
 }
 
+/// Shows S3.20.
 #[test]
-fn s3_20_domains_are_written_in_rules() {
+fn domains_are_written_in_rules() {
     let config = load(
         "[[rules]]\ndecision = 'allow'\ntool = 'web_fetch'\ndomain = ['docs.example', '*.rs']
 match = [{ fetches = ['docs.example'] }, { fetches = ['docs.rs'] }]

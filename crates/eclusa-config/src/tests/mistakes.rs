@@ -18,8 +18,9 @@ fn unknown_keys_are_refused() {
 }
 
 /// S4.45: a mode that nobody knows is refused.
+/// Shows S4.45.
 #[test]
-fn s4_45_unknown_words_are_refused() {
+fn unknown_words_are_refused() {
     assert_snapshot!(wrong("mode = 'yollo'"), @"eclusa.toml:1:8: `mode` cannot be `yollo`; did you mean `yolo`?");
     assert_snapshot!(wrong("mode = 'whatever'"), @"eclusa.toml:1:8: `mode` cannot be `whatever`; use one of confirm-all, confirm-sensitive, auto-approve, yolo");
     assert_snapshot!(wrong("on_no_approver = 'allow_with_warning'"), @"eclusa.toml:1:18: `on_no_approver` cannot be `allow_with_warning`; did you mean `allow-with-warning`?");

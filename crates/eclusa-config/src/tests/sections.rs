@@ -8,8 +8,9 @@ use super::*;
 use crate::ReviewsOn;
 
 /// S3.7, S3.9: a tool from a file, with everything that can be said about it.
+/// Shows S3.7.
 #[test]
-fn s3_7_a_tool_is_declared_in_a_file() {
+fn a_tool_is_declared_in_a_file() {
     let config = load(
         r#"
 [tools.count]
@@ -62,8 +63,9 @@ command = ["guard"]
 }
 
 /// S3.11, C3: what is not said is the worst; an empty list says something.
+/// Shows S3.11.
 #[test]
-fn s3_11_what_is_not_declared_is_the_worst() {
+fn what_is_not_declared_is_the_worst() {
     let text = "[tools.x]\ndescription = 'x'\ncommand = ['x']\n";
     let tool = &load(text).tools[0];
     assert_eq!(tool.facts, eclusa::Facts::default());
@@ -120,8 +122,9 @@ fn a_tool_is_replaced_whole() {
 }
 
 /// C29: reviewers fail closed unless somebody says otherwise.
+/// Shows C29.
 #[test]
-fn c29_reviewers_deny_when_they_fail() {
+fn reviewers_deny_when_they_fail() {
     let config = load(
         r#"
 [[reviewers]]
@@ -209,8 +212,9 @@ fn what_a_tool_demands_must_be_there() {
 }
 
 /// S2.4: a mode for some clients or sessions; the most careful of those that fit holds.
+/// Shows S2.4.
 #[test]
-fn s2_4_a_mode_for_clients_and_conversations() {
+fn a_mode_for_clients_and_conversations() {
     let text = r#"
 mode = "auto-approve"
 [[modes]]

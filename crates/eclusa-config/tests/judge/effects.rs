@@ -112,8 +112,9 @@ fn staged_changes_are_allowed_by_rules_or_asked_about() {
 }
 
 /// C25, C33, S4.8: `allow_delete = false`, which is `delete = "deny"`, governs every route.
+/// Shows C25.
 #[test]
-fn c25_allow_delete_governs_every_route() {
+fn allow_delete_governs_every_route() {
     let node = file("x\n", 0o644);
     let over = |old: Option<Node>| {
         let to = Change { from: Some("a".into()), ..change("b", old, node.clone()) };

@@ -345,8 +345,9 @@ fn no_entry_lets_a_call_pass_when_our_program_is_missing() {
 }
 
 /// Our tools run without a question of the agent's own, and are shown to the model.
+/// Shows D1.
 #[test]
-fn d1_every_agent_lets_our_tools_run() {
+fn every_agent_lets_our_tools_run() {
     let settings = |agent: &AgentSpec| -> String {
         let all = agent.entries(&facts());
         all.iter().map(|it| it.add("").unwrap()).collect::<Vec<_>>().join("\n")

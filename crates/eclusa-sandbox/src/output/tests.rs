@@ -8,8 +8,9 @@ fn kept(head: usize, tail: usize, parts: &[&[u8]]) -> Output {
     keeper.finish()
 }
 
+/// Shows E10.
 #[test]
-fn e10_output_at_the_limit_is_whole_and_one_byte_more_is_cut() {
+fn output_at_the_limit_is_whole_and_one_byte_more_is_cut() {
     let whole = kept(6, 4, &[b"0123456789"]);
     assert_eq!((whole.text().as_str(), whole.truncated()), ("0123456789", false));
     let cut = kept(6, 4, &[b"0123456789", b"X"]);
@@ -29,16 +30,18 @@ fn however_it_is_cut_into_pieces_the_same_is_kept() {
     }
 }
 
+/// Shows E11.
 #[test]
-fn e11_a_character_across_the_cut_is_left_out_whole() {
+fn a_character_across_the_cut_is_left_out_whole() {
     let output = kept(4, 4, &["abcé----éxyz".as_bytes()]);
     assert_eq!(output.text(), "abc\n[... 8 bytes left out ...]\nxyz");
     let fits = kept(5, 0, &["abcé--".as_bytes()]);
     assert_eq!(fits.text(), "abcé");
 }
 
+/// Shows C16.
 #[test]
-fn c16_a_head_alone_is_what_the_first_design_kept() {
+fn a_head_alone_is_what_the_first_design_kept() {
     assert_eq!(kept(4, 0, &[b"abcdef"]).text(), "abcd");
     assert!(kept(4, 0, &[b"abcdef"]).truncated());
     assert_eq!(kept(0, 0, &[b"abcdef"]).total(), 6);

@@ -18,8 +18,9 @@ fn this_machine_holds_everything() {
     assert_eq!(capabilities.staging_method(), level);
 }
 
+/// Shows E8.
 #[test]
-fn e8_the_exit_code_and_the_output_are_kept() {
+fn the_exit_code_and_the_output_are_kept() {
     eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let exit = run(&world.staged("echo out; echo err >&2; exit 3"));
@@ -28,8 +29,9 @@ fn e8_the_exit_code_and_the_output_are_kept() {
     assert_eq!(exit.enforcement, Enforcement::Full);
 }
 
+/// Shows E13.
 #[test]
-fn e13_success_is_reported_too() {
+fn success_is_reported_too() {
     eclusa_testing::needs!(Namespaces);
     let exit = run(&World::new().read_only("true"));
     assert!(exit.success());
@@ -44,15 +46,17 @@ fn a_signal_is_reported_as_one() {
     }
 }
 
+/// Shows E12.
 #[test]
-fn e12_standard_input_is_empty() {
+fn standard_input_is_empty() {
     eclusa_testing::needs!(Namespaces);
     let exit = run(&World::new().read_only("cat; echo end"));
     assert_eq!(exit.output.text(), "end\n");
 }
 
+/// Shows E15, S1.29.
 #[test]
-fn e15_s1_29_it_starts_where_the_plan_says() {
+fn it_starts_where_the_plan_says() {
     eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let exit = run(&world.staged("pwd; cat in.txt"));

@@ -92,8 +92,9 @@ fn has(program: &str) -> bool {
     path().split(':').any(|at| Path::new(at).join(program).exists())
 }
 
+/// Shows A5, A7.
 #[test]
-fn a5_a7_the_corpus_of_hostile_contexts_leaves_no_mark() {
+fn the_corpus_of_hostile_contexts_leaves_no_mark() {
     eclusa_testing::needs!(Namespaces);
     let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/corpus/context.jsonl");
     let corpus = std::fs::read_to_string(corpus).unwrap();
@@ -140,8 +141,9 @@ fn trap(more: &str, command: &str) -> (String, bool) {
     (said, held.mark().exists())
 }
 
+/// Shows A5.
 #[test]
-fn a5_no_helper_of_a_repository_runs_and_git_still_works() {
+fn no_helper_of_a_repository_runs_and_git_still_works() {
     eclusa_testing::needs!(Namespaces);
     let attributes = "printf '*.t diff=z\\n*.q filter=z\\n*.t merge=z\\n' > .gitattributes; git add .; git commit -qm a;";
     let hook = |name: &str| {
@@ -188,8 +190,9 @@ fn a5_no_helper_of_a_repository_runs_and_git_still_works() {
     }
 }
 
+/// Shows A7.
 #[test]
-fn a7_variables_that_start_programs_do_not_get_in() {
+fn variables_that_start_programs_do_not_get_in() {
     eclusa_testing::needs!(Namespaces);
     let setup = [
         "mkdir -p ws/bin",

@@ -293,8 +293,9 @@ fn a_bash_on_the_path_is_not_taken() {
 }
 
 /// A pair of datagram sockets can be sent to an address, and with it to a daemon's socket.
+/// Shows H5.
 #[test]
-fn h5_a_pair_of_sockets_reaches_no_daemon() {
+fn a_pair_of_sockets_reaches_no_daemon() {
     eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let daemon = std::os::unix::net::UnixDatagram::bind(world.path("outside/daemon")).unwrap();

@@ -210,8 +210,9 @@ fn without_namespaces_the_tree_is_ended_too() {
 }
 
 /// A chain of processes, each of which forks the next and is gone before anybody looks.
+/// Shows H8.
 #[test]
-fn h8_without_namespaces_nobody_outlives_the_call_by_forking_on() {
+fn without_namespaces_nobody_outlives_the_call_by_forking_on() {
     let world = World::new();
     let text = "perl -MPOSIX -e 'open F, \">>\", \"b.txt\"; POSIX::setsid(); setpgrp(0, 0);
         while (1) { fork and POSIX::_exit(0); }' &

@@ -40,8 +40,9 @@ fn cancelled_when_ready(plan: &Plan) -> Exit {
     exit
 }
 
+/// Shows E9, S1.17, S1.28.
 #[test]
-fn e9_s1_17_s1_28_a_time_out_ends_the_whole_tree() {
+fn a_time_out_ends_the_whole_tree() {
     eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let mut plan = world.staged(&marked("sleep 1234.1 & sleep 1234.1", "1234.1"));
@@ -102,8 +103,9 @@ fn the_polite_end_does_not_let_the_script_go_on() {
     assert!(!world.has("state/upper/went-on"));
 }
 
+/// Shows E9.
 #[test]
-fn e9_daemons_end_with_the_command_and_hold_nothing_open() {
+fn daemons_end_with_the_command_and_hold_nothing_open() {
     eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let text = "(setsid bash -c 'sleep 1234.4 & sleep 1234.4' &) ; (setsid setsid sleep 1234.4 &)
@@ -114,8 +116,9 @@ fn e9_daemons_end_with_the_command_and_hold_nothing_open() {
     assert_eq!(alive(&mark("1234.4")), Vec::<String>::new());
 }
 
+/// Shows S1.28.
 #[test]
-fn s1_28_a_caller_can_cancel() {
+fn a_caller_can_cancel() {
     eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let mut plan = world.staged(&marked("echo ready; sleep 1234.5", "1234.5"));
@@ -136,8 +139,9 @@ fn a_sandbox_that_is_dropped_is_ended() {
     assert_eq!(alive(&mark("1234.6")), Vec::<String>::new());
 }
 
+/// Shows S1.30, S1.32, C16.
 #[test]
-fn s1_30_s1_32_c16_two_gigabytes_of_output_are_kept_by_head_and_tail() {
+fn two_gigabytes_of_output_are_kept_by_head_and_tail() {
     eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let seen = Arc::new(Mutex::new(0u64));

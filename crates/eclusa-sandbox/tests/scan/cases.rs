@@ -373,8 +373,9 @@ fn what_changed_in_the_layer_after_the_look_is_not_released() {
 }
 
 /// What is not there need not be read, and counts as the zeros that it is.
+/// Shows H14.
 #[test]
-fn h14_holes_have_the_digest_of_the_zeros_that_they_are() {
+fn holes_have_the_digest_of_the_zeros_that_they_are() {
     let script =
         "truncate -s 3000000 s; printf x | dd of=s bs=1 seek=1500000 conv=notrunc 2>/dev/null
         cat s > t; truncate -s 2000000 empty; head -c 2000000 /dev/zero > zeros";

@@ -11,8 +11,9 @@ use futures::future::join_all;
 
 use crate::room::{Room, append, ended, fill, started};
 
+/// Shows S0.34.
 #[test]
-fn s0_34_what_was_appended_is_there_after_reopening() {
+fn what_was_appended_is_there_after_reopening() {
     let room = Room::new();
     let store = room.open();
     assert_eq!(store.head().unwrap(), Head::default());

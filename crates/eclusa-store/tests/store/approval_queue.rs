@@ -123,8 +123,9 @@ async fn an_answer_from_elsewhere_reaches_whoever_waits() {
 }
 
 /// A15: who decided, and why not, is kept; S0.34: and it is in the log.
+/// Shows A15.
 #[tokio::test]
-async fn a15_who_said_no_and_why_is_kept_and_on_record() {
+async fn who_said_no_and_why_is_kept_and_on_record() {
     let Asked { room, queue, waiter, queued, .. } = asked().await;
     queue.answer(queued.id, Answer::No("not on a Friday".to_owned()), "ann").unwrap();
     waiter.await.unwrap().unwrap();
@@ -145,16 +146,18 @@ async fn a15_who_said_no_and_why_is_kept_and_on_record() {
     assert_eq!(store.verify().unwrap().seq, 1);
 }
 
+/// Shows A15.
 #[tokio::test]
-async fn a15_an_unknown_question_is_said_to_be_unknown() {
+async fn an_unknown_question_is_said_to_be_unknown() {
     let Asked { room: _room, queue, queued, .. } = asked().await;
     assert_eq!(queue.answer(99, Answer::Once, "ann"), Err(QueueError::Unknown(99)));
     assert_eq!(queue.get(u64::MAX).unwrap_err(), QueueError::Unknown(u64::MAX));
     assert_eq!(queue.answer(queued.id, Answer::Once, " "), Err(QueueError::Nameless));
 }
 
+/// Shows A14.
 #[tokio::test]
-async fn a14_the_same_answer_again_is_fine_and_another_is_a_conflict() {
+async fn the_same_answer_again_is_fine_and_another_is_a_conflict() {
     let Asked { room, queue, waiter, queued } = asked().await;
     let id = queued.id;
     queue.answer(id, Answer::Once, "ann").unwrap();
@@ -175,8 +178,9 @@ async fn a14_the_same_answer_again_is_fine_and_another_is_a_conflict() {
     assert_eq!(room.open().head().unwrap().seq, 1, "one decision, one record");
 }
 
+/// Shows A14.
 #[tokio::test]
-async fn a14_of_many_decisions_at_once_exactly_one_wins() {
+async fn of_many_decisions_at_once_exactly_one_wins() {
     let Asked { room, waiter, queued, .. } = asked().await;
     let stores: Vec<SqliteStore> = (0..4).map(|_| room.open()).collect();
     let people: Vec<_> = (0..16)
@@ -204,8 +208,9 @@ async fn a14_of_many_decisions_at_once_exactly_one_wins() {
 }
 
 /// A2, A9: the answer is taken once, and then the arguments are not kept any longer.
+/// Shows A9.
 #[tokio::test]
-async fn a9_an_answer_is_taken_once() {
+async fn an_answer_is_taken_once() {
     let Asked { room: _room, queue, waiter, queued, .. } = asked().await;
     queue.answer(queued.id, Answer::Edit(json!({ "command": "ls" })), "ann").unwrap();
     waiter.await.unwrap().unwrap();
@@ -218,8 +223,9 @@ async fn a9_an_answer_is_taken_once() {
 }
 
 /// A4: nobody has swept anything up, and it is too late all the same.
+/// Shows A4.
 #[tokio::test]
-async fn a4_an_answer_after_the_expiry_is_refused() {
+async fn an_answer_after_the_expiry_is_refused() {
     let room = Room::new();
     // Whoever asked looks for an answer only once an hour.
     let queue = SqliteQueue::new(room.open()).poll_every(Duration::from_secs(3600));
@@ -237,8 +243,9 @@ async fn a4_an_answer_after_the_expiry_is_refused() {
     assert_eq!(room.open().head().unwrap().seq, 0, "no decision is on record");
 }
 
+/// Shows A4.
 #[tokio::test]
-async fn a4_what_nobody_answers_is_a_no() {
+async fn what_nobody_answers_is_a_no() {
     let Asked { room, queue, waiter, queued } = asked().await;
     room.clock.forward(Duration::from_secs(61));
     let expired = "nobody answered before the question expired".to_owned();

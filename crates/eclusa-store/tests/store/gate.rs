@@ -123,8 +123,9 @@ async fn a_call_is_on_record_from_start_to_end() {
 }
 
 /// A2: approved in the approval queue, it runs once.
+/// Shows A2.
 #[tokio::test]
-async fn a2_a_call_approved_at_the_desk_runs_once() {
+async fn a_call_approved_at_the_desk_runs_once() {
     let world = World::new(Decision::Ask);
     let reply = world.pass_answered("hello", Answer::Once).await;
     assert_eq!(reply.text(), "hello");
@@ -133,8 +134,9 @@ async fn a2_a_call_approved_at_the_desk_runs_once() {
 }
 
 /// A3: refused in the approval queue, it never runs, and the model is told why.
+/// Shows A3.
 #[tokio::test]
-async fn a3_a_call_refused_at_the_desk_never_runs() {
+async fn a_call_refused_at_the_desk_never_runs() {
     let world = World::new(Decision::Ask);
     let reply = world.pass_answered("hello", Answer::No("not today".to_owned())).await;
     assert!(reply.refused());
@@ -144,8 +146,9 @@ async fn a3_a_call_refused_at_the_desk_never_runs() {
 }
 
 /// A4: what nobody answers in time is refused, and the question is closed.
+/// Shows A4.
 #[tokio::test]
-async fn a4_a_call_that_nobody_answers_never_runs() {
+async fn a_call_that_nobody_answers_never_runs() {
     let mut world = World::new(Decision::Ask);
     let store = world.room.open();
     let setup = Gate::builder()

@@ -88,8 +88,9 @@ fn what_was_acknowledged_survives_a_kill_at_crash() {
 
 /// A17: the questions that wait are the same after a restart. A4: if whoever asked has died, the
 /// question expires.
+/// Shows A17.
 #[test]
-fn a17_a_parked_question_survives_the_process_that_asked() {
+fn a_parked_question_survives_the_process_that_asked() {
     let room = Room::new();
     let mut child = Running::start(command("ask", &room.path()));
     let queue = SqliteQueue::new(room.open());

@@ -56,8 +56,9 @@ async fn whoever_asks_again_gets_the_answer_that_came_meanwhile_once() {
 }
 
 /// A5, A6, A7: a yes to something else, or for somebody else, is not found.
+/// Shows A7.
 #[tokio::test]
-async fn a7_another_principal_or_another_question_does_not_get_the_answer() {
+async fn another_principal_or_another_question_does_not_get_the_answer() {
     let room = Room::new();
     let queue = SqliteQueue::new(room.open());
     park(&queue, &asks()).await.unwrap_err();

@@ -10,8 +10,9 @@ use crate::{
 };
 
 /// Hole 19: a yes that nobody gave through the queue, or that was given to something else, is none.
+/// Shows H19.
 #[tokio::test]
-async fn h19_an_answer_that_was_written_into_the_file_is_not_taken() {
+async fn an_answer_that_was_written_into_the_file_is_not_taken() {
     let alter = async |sql: &str, answered: bool| {
         let room = Room::new();
         let queue = SqliteQueue::new(room.open());

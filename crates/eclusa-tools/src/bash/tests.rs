@@ -167,8 +167,9 @@ async fn a_no_leaves_nothing() {
     assert_eq!(world.layers(), 0);
 }
 
+/// Shows E8.
 #[tokio::test(flavor = "multi_thread")]
-async fn e8_exit_codes_and_signals_are_told_and_the_output_is_kept() {
+async fn exit_codes_and_signals_are_told_and_the_output_is_kept() {
     let world = World::yes();
     let reply = world.bash("echo partly; exit 3").await;
     assert_eq!(
@@ -337,8 +338,9 @@ async fn layers_of_a_process_that_died_are_swept_and_others_are_not() {
     assert_eq!(sandboxes.sweep().unwrap(), 1);
 }
 
+/// Shows C26.
 #[tokio::test(flavor = "multi_thread")]
-async fn c26_binary_output_is_described() {
+async fn binary_output_is_described() {
     let world = World::yes();
     let reply = world.bash("head -c 100 /dev/zero").await;
     assert!(reply.text().contains("100 bytes that are not text"), "{}", reply.content());

@@ -236,8 +236,9 @@ fn named_checks() -> Rule {
     Rule::new(Decision::Allow).tool(["diagnostics"]).unwrap()
 }
 
+/// Shows C7.
 #[test]
-fn c7_the_model_chooses_a_name_and_never_a_command() {
+fn the_model_chooses_a_name_and_never_a_command() {
     // S2.31
     let (world, says) = (World::new(), Says::default());
     let all = |args| pass(&world, &says, vec![named_checks()], args);

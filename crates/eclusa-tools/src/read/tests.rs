@@ -29,8 +29,9 @@ async fn error(world: &World, args: Value) -> String {
     reply.content().to_string()
 }
 
+/// Shows S4.6.
 #[tokio::test]
-async fn s4_6_a_file_is_read_as_text_with_numbers_and_nobody_is_asked() {
+async fn a_file_is_read_as_text_with_numbers_and_nobody_is_asked() {
     let world = World::new();
     world.write("src/main.rs", "fn main() {\n    println!(\"é\");\n}\n");
     let reply = read(&world, json!({"path": "src/main.rs"})).await;
@@ -46,8 +47,9 @@ async fn s4_6_a_file_is_read_as_text_with_numbers_and_nobody_is_asked() {
     );
 }
 
+/// Shows C18.
 #[tokio::test]
-async fn c18_the_seeds_names_lead_to_the_same_tool() {
+async fn the_seeds_names_lead_to_the_same_tool() {
     let world = World::new();
     world.write("a.txt", "one\n");
     for name in ["read", "read_file", "Read"] {
@@ -56,8 +58,9 @@ async fn c18_the_seeds_names_lead_to_the_same_tool() {
     }
 }
 
+/// Shows S1.54.
 #[tokio::test]
-async fn s1_54_read_file_takes_a_path_and_a_number_of_lines() {
+async fn read_file_takes_a_path_and_a_number_of_lines() {
     let world = World::new();
     world.write("a.txt", "one\ntwo\nthree\n");
     let two = "     1\tone\n     2\ttwo\n(lines 1 to 2; more follow, go on with offset 3)\n";

@@ -105,8 +105,9 @@ fn last(text: &str) -> &str {
     text.lines().last().unwrap()
 }
 
+/// Shows S1.13, S4.9, C18.
 #[test]
-fn s1_13_s4_9_c18_the_tools_have_the_names_of_the_seeds_and_never_ask() {
+fn the_tools_have_the_names_of_the_seeds_and_never_ask() {
     let place = Place::new();
     place.file("a.txt", "x\n");
     for (tool, args) in [
@@ -125,8 +126,9 @@ fn s1_13_s4_9_c18_the_tools_have_the_names_of_the_seeds_and_never_ask() {
     assert!(records.iter().any(|it| it.body.contains("\"read\"")), "{:?}", records[0].body);
 }
 
+/// Shows S1.54.
 #[test]
-fn s1_54_search_takes_pattern_path_and_type() {
+fn search_takes_pattern_path_and_type() {
     let place = Place::new();
     place.file("src/a.c", "a.b\naxb\n").file("b.c", "a.b\n");
     let found = |kind: &str| {
@@ -166,8 +168,9 @@ fn facts_and_touches_are_those_of_something_that_only_looks() {
     }
 }
 
+/// Shows C5.
 #[test]
-fn c5_a_rule_about_paths_stops_a_search_there() {
+fn a_rule_about_paths_stops_a_search_there() {
     let deny = Rule::new(Decision::Deny).path(["private/**", "private"]).unwrap();
     let place = Place::with(vec![deny]);
     place.file("private/a.txt", "x\n");

@@ -21,8 +21,9 @@ fn searching(world: &World) -> (Arc<Registry>, Gate) {
     (registry.clone(), gate(registry, Rules::default()))
 }
 
+/// Shows S3.16.
 #[tokio::test]
-async fn s3_16_a_deferred_tool_is_found_by_its_hint_and_shown_with_its_schema() {
+async fn a_deferred_tool_is_found_by_its_hint_and_shown_with_its_schema() {
     let world = World::new();
     let (_, gate) = searching(&world);
     let reply = pass(&gate, "tool_search", json!({"query": "cat notebook"})).await;

@@ -91,8 +91,9 @@ fn without_namespaces_a_command_is_asked_about_before_it_runs() {
 }
 
 /// Where changes cannot be judged after the run, no mode says yes for a person before it.
+/// Shows H1.
 #[test]
-fn h1_where_nothing_can_be_staged_no_mode_answers_for_a_person() {
+fn where_nothing_can_be_staged_no_mode_answers_for_a_person() {
     test_support::namespaces().unwrap();
     for mode in [Mode::AutoApprove, Mode::Yolo] {
         let world = world(no(), RequiredEnforcement::default());

@@ -34,8 +34,9 @@ fn a_patch_lets_only_those_run_a_file_who_may_read_it() {
     }
 }
 
+/// Shows C25.
 #[test]
-fn c25_a_patch_deletes_nothing_where_deleting_is_off_and_then_does_nothing_else_either() {
+fn a_patch_deletes_nothing_where_deleting_is_off_and_then_does_nothing_else_either() {
     let world = World::new();
     world.write("a.txt", "one\n");
     let patch =
@@ -99,8 +100,9 @@ fn a_patch_cannot_reach_what_no_other_tool_can() {
     assert_eq!(world.tree(), before);
 }
 
+/// Shows S4.8, C25.
 #[test]
-fn s4_8_c25_nothing_is_deleted_unless_deleting_is_on() {
+fn nothing_is_deleted_unless_deleting_is_on() {
     let world = World::new();
     world.write("a.txt", "one\n");
     let work = world.work(NO_DELETE);

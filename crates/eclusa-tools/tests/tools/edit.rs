@@ -27,8 +27,9 @@ fn an_edit_shows_the_lines_around_it() {
     assert_eq!(world.mode("a.txt"), 0o755);
 }
 
+/// Shows C18.
 #[test]
-fn c18_the_other_names_lead_to_the_same_tools() {
+fn the_other_names_lead_to_the_same_tools() {
     // S2.8
     let world = World::new();
     let work = world.work("");
@@ -78,8 +79,9 @@ fn an_empty_old_string_makes_a_file() {
     assert!(work.fails("edit", edit("src/new.rs", "", "x")).contains("not empty"));
 }
 
+/// Shows A16.
 #[test]
-fn a16_what_somebody_else_changed_since_it_was_read_is_not_edited() {
+fn what_somebody_else_changed_since_it_was_read_is_not_edited() {
     let world = World::new();
     let long = "x\n".repeat(100_000);
     for (name, text) in [("small.txt", "one\ntwo\n"), ("long.txt", long.as_str())] {

@@ -78,8 +78,9 @@ fn passes_nobody(world: &World, work: &Work, calls: Vec<(&str, Value)>, mode: Mo
     }
 }
 
+/// Shows F3.
 #[test]
-fn f3_every_tool_that_shows_a_file_is_judged_by_the_name_it_reaches() {
+fn every_tool_that_shows_a_file_is_judged_by_the_name_it_reaches() {
     for access in ["", "access = 'read'\n"] {
         let world = world();
         let work = world.work(&rule("deny", access));
@@ -90,8 +91,9 @@ fn f3_every_tool_that_shows_a_file_is_judged_by_the_name_it_reaches() {
     }
 }
 
+/// Shows F3.
 #[test]
-fn f3_what_a_person_must_be_asked_about_is_not_shown_under_another_name() {
+fn what_a_person_must_be_asked_about_is_not_shown_under_another_name() {
     let world = world();
     let work = world.work(&rule("ask", ""));
     passes_nobody(&world, &work, looks(), Mode::ConfirmSensitive);
@@ -102,8 +104,9 @@ fn f3_what_a_person_must_be_asked_about_is_not_shown_under_another_name() {
     assert!(work.done("read", json!({"path": "open.txt"})).contains("sesame"));
 }
 
+/// Shows F3.
 #[test]
-fn f3_every_tool_that_changes_a_file_is_judged_by_the_name_it_reaches() {
+fn every_tool_that_changes_a_file_is_judged_by_the_name_it_reaches() {
     for access in ["", "access = 'write'\n"] {
         let world = world();
         let work = world.work(&rule("deny", access));

@@ -108,8 +108,9 @@ fn table(schema: &Value, aliases: &[String], class: &str) -> String {
 }
 
 /// S2.10, C18: the names that agents know lead to these tools.
+/// Shows C18.
 #[test]
-fn c18_names_of_other_programs_lead_to_the_tools() {
+fn names_of_other_programs_lead_to_the_tools() {
     let registry = registered();
     for (name, tool) in [
         ("TodoWrite", "todo"),
@@ -126,8 +127,9 @@ fn c18_names_of_other_programs_lead_to_the_tools() {
 }
 
 /// C18: so do their names of arguments, and what is judged and recorded is the one name.
+/// Shows C18.
 #[test]
-fn c18_names_of_arguments_are_rewritten_before_anybody_judges() {
+fn names_of_arguments_are_rewritten_before_anybody_judges() {
     let world = World::new();
     let work = world.work("[[rules]]\ndecision = 'deny'\narg = { '/path' = 'b.txt' }\n");
     work.done("Write", json!({"file_path": "a.txt", "file_text": "one\n"}));

@@ -5,8 +5,9 @@ use serde_json::json;
 
 use crate::world::World;
 
+/// Shows S4.7.
 #[test]
-fn s4_7_a_file_is_made_with_the_directories_on_the_way() {
+fn a_file_is_made_with_the_directories_on_the_way() {
     let world = World::new();
     let work = world.work("");
     let text = work.done("write", json!({"path": "a/b/c.txt", "content": "one\n"}));
@@ -18,8 +19,9 @@ fn s4_7_a_file_is_made_with_the_directories_on_the_way() {
     assert_eq!(changes["outcome"], "committed", "{changes}");
 }
 
+/// Shows S4.56.
 #[test]
-fn s4_56_writing_overwrites_unless_told_otherwise() {
+fn writing_overwrites_unless_told_otherwise() {
     let world = World::new();
     world.write("a.txt", "one\ntwo\n");
     let work = world.work("");
@@ -79,8 +81,9 @@ fn line_ends_encoding_and_mode_are_those_of_the_file() {
     assert!(work.fails("write", args).contains("has no `日`"));
 }
 
+/// Shows S1.21.
 #[test]
-fn s1_21_a_file_has_a_largest_size_which_can_be_set() {
+fn a_file_has_a_largest_size_which_can_be_set() {
     let world = World::new();
     world.write("a.txt", "12345678");
     world.write("large.txt", "x".repeat(101));
@@ -133,8 +136,9 @@ fn a_link_in_the_workspace_is_followed_and_stays() {
     assert_eq!(world.tree(), ["link.txt -> real.txt", "real.txt: new"]);
 }
 
+/// Shows S2.9.
 #[test]
-fn s2_9_a_person_is_shown_what_changes_before_it_is_real() {
+fn a_person_is_shown_what_changes_before_it_is_real() {
     let world = World::new();
     world.write("a.txt", "one\n");
     let (work, person) = world.asked(vec![Answer::Once, Answer::No("not so".to_owned())]);

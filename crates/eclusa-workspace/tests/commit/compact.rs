@@ -19,8 +19,9 @@ fn files_below(path: &std::path::Path) -> usize {
     entries.map(|it| if it.is_dir() { files_below(&it) } else { 1 }).sum()
 }
 
+/// Shows U.
 #[test]
-fn u_old_contents_are_kept_once_and_compressed_and_undo_works_from_there() {
+fn old_contents_are_kept_once_and_compressed_and_undo_works_from_there() {
     let world = World::new();
     let text = "the same line again\n".repeat(5000);
     for name in ["a", "b", "c"] {
@@ -56,8 +57,9 @@ fn noise(seed: u64) -> String {
     (0..20_000).map(|_| next()).collect()
 }
 
+/// Shows U.
 #[test]
-fn u_eviction_takes_the_oldest_first_and_says_so() {
+fn eviction_takes_the_oldest_first_and_says_so() {
     let world = World::new();
     for call in 1..=4 {
         world.write(&format!("f{call}"), &noise(call));
@@ -84,8 +86,9 @@ fn u_eviction_takes_the_oldest_first_and_says_so() {
 }
 
 /// An undo renames what it undoes into the slots; compacted then, the redo still finds it.
+/// Shows U.
 #[test]
-fn u_a_redo_works_after_the_undo_was_compacted() {
+fn a_redo_works_after_the_undo_was_compacted() {
     let world = World::new();
     world.write("a", "0");
     world.commit(1, &[("a", file("1"))]);

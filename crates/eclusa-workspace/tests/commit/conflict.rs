@@ -68,8 +68,9 @@ const DISTURBANCES: [(&str, &str, Disturb); 8] = [
 ];
 
 /// Whenever it happens up to the step on the very path, only the disturbance is left.
+/// Shows A16.
 #[test]
-fn a16_whatever_changes_at_any_stage_nothing_is_written() {
+fn whatever_changes_at_any_stage_nothing_is_written() {
     for (what, path, disturb) in DISTURBANCES {
         for stage in ["check", "begin", "prepare", "check again", "journal", "apply"] {
             let world = world();
@@ -104,8 +105,9 @@ fn a16_whatever_changes_at_any_stage_nothing_is_written() {
 }
 
 /// The directory goes away after the first file in it was changed: that one is changed back.
+/// Shows A16.
 #[test]
-fn a16_a_directory_that_moves_in_the_middle_gets_its_files_back() {
+fn a_directory_that_moves_in_the_middle_gets_its_files_back() {
     let world = World::new();
     world.write("d/a", "old a");
     world.write("d/b", "old b");
@@ -127,8 +129,9 @@ fn a16_a_directory_that_moves_in_the_middle_gets_its_files_back() {
     assert_eq!(fs::read_dir(outside).unwrap().count(), 0);
 }
 
+/// Shows A16.
 #[test]
-fn a16_every_conflict_is_named_with_what_happened() {
+fn every_conflict_is_named_with_what_happened() {
     let world = world();
     world.write("full/known", "x");
     world.write("kind", "x");
@@ -167,8 +170,9 @@ fn a16_every_conflict_is_named_with_what_happened() {
     assert_eq!(world.tree(), before);
 }
 
+/// Shows A16.
 #[test]
-fn a16_a_file_that_was_only_touched_is_no_conflict() {
+fn a_file_that_was_only_touched_is_no_conflict() {
     let world = world();
     let changes = changes(&world);
     let content = fs::read(world.path("a")).unwrap();
@@ -178,8 +182,9 @@ fn a16_a_file_that_was_only_touched_is_no_conflict() {
 }
 
 /// What was judged is what is written: a content that has become another is refused.
+/// Shows A16.
 #[test]
-fn a16_a_staged_content_that_changed_is_not_committed() {
+fn a_staged_content_that_changed_is_not_committed() {
     let world = world();
     let staged = world.dir.path().join("staged");
     fs::write(&staged, "judged").unwrap();
@@ -218,8 +223,9 @@ fn a_staged_file_is_moved_into_place() {
     assert_eq!(world.tree(), before);
 }
 
+/// Shows A16.
 #[test]
-fn a16_a_staged_file_that_became_another_is_not_taken() {
+fn a_staged_file_that_became_another_is_not_taken() {
     let world = world();
     let staged = world.dir.path().join("staged");
     let mut node = FileNode::new(*b"judged", 0o644);
@@ -263,8 +269,9 @@ fn a_link_may_be_replaced_by_a_directory_with_files() {
     assert_eq!(fs::read_dir(world.dir.path().join("outside")).unwrap().count(), 1);
 }
 
+/// Shows A8.
 #[test]
-fn a8_a_call_commits_once() {
+fn a_call_commits_once() {
     let world = world();
     world.commit(1, &[("a", file("one"))]);
     let again = Changes::of([world.change("a", file("two"))]);

@@ -247,25 +247,29 @@ fn commits(copied: bool) {
     assert!(before_seen > 40 && after_seen >= 2, "{before_seen} {after_seen}");
 }
 
+/// Shows A8.
 #[test]
-fn a8_a_commit_killed_at_every_step_is_all_or_nothing() {
+fn a_commit_killed_at_every_step_is_all_or_nothing() {
     commits(false);
 }
 
+/// Shows A8.
 #[test]
-fn a8_a_commit_from_another_filesystem_killed_at_every_step_is_all_or_nothing() {
+fn a_commit_from_another_filesystem_killed_at_every_step_is_all_or_nothing() {
     if tempfile::tempdir_in("/dev/shm").is_ok() {
         commits(true);
     }
 }
 
+/// Shows U.
 #[test]
-fn u_an_undo_killed_at_every_step_is_all_or_nothing() {
+fn an_undo_killed_at_every_step_is_all_or_nothing() {
     undoes(false);
 }
 
+/// Shows U.
 #[test]
-fn u_an_undo_on_another_filesystem_killed_at_every_step_is_all_or_nothing() {
+fn an_undo_on_another_filesystem_killed_at_every_step_is_all_or_nothing() {
     if tempfile::tempdir_in("/dev/shm").is_ok() {
         undoes(true);
     }
@@ -295,8 +299,9 @@ fn undoes(copied: bool) {
     }
 }
 
+/// Shows A8.
 #[test]
-fn a8_a_recovery_killed_at_every_step_is_done_by_the_next() {
+fn a_recovery_killed_at_every_step_is_done_by_the_next() {
     let middle = middle();
     for step in 0.. {
         let at = scene(false);
@@ -311,8 +316,9 @@ fn a8_a_recovery_killed_at_every_step_is_done_by_the_next() {
     }
 }
 
+/// Shows U.
 #[test]
-fn u_a_compaction_killed_at_every_step_loses_nothing() {
+fn a_compaction_killed_at_every_step_loses_nothing() {
     for step in 0.. {
         let at = scene(false);
         at.commit();
@@ -327,8 +333,9 @@ fn u_a_compaction_killed_at_every_step_loses_nothing() {
 }
 
 /// A16: what somebody wrote after the crash is not overwritten by the recovery.
+/// Shows A16.
 #[test]
-fn a16_a_recovery_leaves_what_somebody_changed_since_the_crash() {
+fn a_recovery_leaves_what_somebody_changed_since_the_crash() {
     let at = scene(false);
     for step in 0.. {
         assert!(killed("commit", &at.root, &at.state, step));
@@ -350,8 +357,9 @@ fn a16_a_recovery_leaves_what_somebody_changed_since_the_crash() {
 }
 
 /// Two processes at once: one waits for the other, and a dead one is no obstacle.
+/// Shows A9.
 #[test]
-fn a9_two_processes_commit_one_after_the_other() {
+fn two_processes_commit_one_after_the_other() {
     let at = scene(false);
     assert!(killed("commit", &at.root, &at.state, middle()));
     let threads: Vec<_> = (10..18)

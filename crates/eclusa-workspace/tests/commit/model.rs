@@ -110,8 +110,9 @@ proptest! {
     /// U, S3.39: what a commit makes is what the changes say, and an undo restores every content,
     /// mode, link and empty directory; undone in reverse or together, redone, or undone again
     /// from the store.
+    /// Shows U.
     #[test]
-    fn u_commit_then_undo_restores_the_tree_bit_for_bit(
+    fn commit_then_undo_restores_the_tree_bit_for_bit(
         first in vec(whim(), 0..20),
         second in vec(whim(), 1..14),
         third in vec(whim(), 1..8),
@@ -161,8 +162,9 @@ proptest! {
 }
 
 /// The same where the state is on another filesystem, so that nothing can be renamed to it.
+/// Shows U.
 #[test]
-fn u_a_state_on_another_filesystem_copies_and_undoes_as_well() {
+fn a_state_on_another_filesystem_copies_and_undoes_as_well() {
     use std::os::unix::fs::MetadataExt;
     let Ok(elsewhere) = tempfile::tempdir_in("/dev/shm") else { return };
     let dir = tempfile::tempdir().unwrap();

@@ -24,8 +24,9 @@ fn move_in(world: &World, call: u64, from: &str, to: &str) {
     world.workspace.commit(call, &changes, Durability::Crash).unwrap();
 }
 
+/// Shows U.
 #[test]
-fn u_a_move_is_a_rename_and_so_are_its_undo_and_redo() {
+fn a_move_is_a_rename_and_so_are_its_undo_and_redo() {
     let world = World::new();
     world.write("a", "content");
     let file = inode(&world, "a");
@@ -38,8 +39,9 @@ fn u_a_move_is_a_rename_and_so_are_its_undo_and_redo() {
     assert!(world.is_clean());
 }
 
+/// Shows U.
 #[test]
-fn u_moves_and_edits_are_undone_together_also_from_the_store() {
+fn moves_and_edits_are_undone_together_also_from_the_store() {
     for packed in [false, true] {
         let world = World::new();
         world.write("a", "content");
@@ -62,8 +64,9 @@ fn u_moves_and_edits_are_undone_together_also_from_the_store() {
     }
 }
 
+/// Shows U.
 #[test]
-fn u_a_move_that_was_packed_or_came_twice_is_undone() {
+fn a_move_that_was_packed_or_came_twice_is_undone() {
     let world = World::new();
     world.write("a", "content");
     let start = world.tree();
@@ -74,8 +77,9 @@ fn u_a_move_that_was_packed_or_came_twice_is_undone() {
     assert_eq!(world.tree(), start);
 }
 
+/// Shows U.
 #[test]
-fn u_a_move_shows_what_was_moved() {
+fn a_move_shows_what_was_moved() {
     let world = World::new();
     world.write("a", "content");
     move_in(&world, 1, "a", "b");
@@ -84,8 +88,9 @@ fn u_a_move_shows_what_was_moved() {
     assert_eq!(to, [Path::new("a")]);
 }
 
+/// Shows A16.
 #[test]
-fn a16_a_move_refuses_what_changed_meanwhile() {
+fn a_move_refuses_what_changed_meanwhile() {
     let world = World::new();
     world.write("a", "content");
     let root = world.path("");
@@ -113,8 +118,9 @@ fn a16_a_move_refuses_what_changed_meanwhile() {
 
 /// Whoever puts something in the way in the middle of a move finds it there afterwards, and the
 /// file where it was.
+/// Shows A16.
 #[test]
-fn a16_a_move_that_is_disturbed_is_taken_back() {
+fn a_move_that_is_disturbed_is_taken_back() {
     for step in 0..40 {
         let world = World::new();
         world.write("a", "content");

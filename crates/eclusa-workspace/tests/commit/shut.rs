@@ -57,8 +57,9 @@ fn changes(world: &World) -> Changes {
     ])
 }
 
+/// Shows U.
 #[test]
-fn u_what_is_shut_is_changed_undone_and_redone_and_stays_shut() {
+fn what_is_shut_is_changed_undone_and_redone_and_stays_shut() {
     for packed in [false, true] {
         let world = scene();
         let look = || (mode(&world.path("")), world.tree());
@@ -132,8 +133,9 @@ fn a_commit_that_fails_at_any_step_leaves_what_was_shut_shut() {
 }
 
 /// A mode that somebody gave a directory after a call does not stand in the way of its undo.
+/// Shows U.
 #[test]
-fn u_a_directory_that_was_opened_or_shut_since_does_not_stop_an_undo() {
+fn a_directory_that_was_opened_or_shut_since_does_not_stop_an_undo() {
     for (before, since) in [(0o555, 0o755), (0o755, 0o555), (0o555, 0o500)] {
         let world = World::new();
         world.write("dir/file", "old");
@@ -148,8 +150,9 @@ fn u_a_directory_that_was_opened_or_shut_since_does_not_stop_an_undo() {
 }
 
 /// A call may make what its owner cannot even look into; its undo takes it away again.
+/// Shows U.
 #[test]
-fn u_what_was_made_unreadable_is_undone_and_redone() {
+fn what_was_made_unreadable_is_undone_and_redone() {
     for dark in [0o000, 0o200, 0o300, 0o400, 0o100] {
         let world = World::new();
         let unreadable = Some(Node::File(FileNode::new(*b"secret", 0o000)));
@@ -181,8 +184,9 @@ fn u_what_was_made_unreadable_is_undone_and_redone() {
 }
 
 /// What is kept of a file that its owner may not read is kept like anything else.
+/// Shows U.
 #[test]
-fn u_an_unreadable_file_is_packed_and_copied_for_an_undo() {
+fn an_unreadable_file_is_packed_and_copied_for_an_undo() {
     let elsewhere = tempfile::tempdir_in("/dev/shm").unwrap();
     for (copied, packed) in [(false, true), (true, false), (true, true)] {
         let world = World::new();
@@ -205,8 +209,9 @@ fn u_an_unreadable_file_is_packed_and_copied_for_an_undo() {
 }
 
 /// What somebody else has made of shut directories, and deleted of them, is adopted.
+/// Shows U.
 #[test]
-fn u_shut_directories_that_somebody_else_made_or_removed_are_adopted_and_undone() {
+fn shut_directories_that_somebody_else_made_or_removed_are_adopted_and_undone() {
     let world = World::new();
     world.write("old/file", "old");
     shut(&world.path("old"), 0o555);

@@ -12,8 +12,9 @@ fn statuses(world: &World) -> Vec<(u64, UndoStatus)> {
     world.workspace.entries().unwrap().into_iter().map(|it| (it.call, it.status)).collect()
 }
 
+/// Shows U.
 #[test]
-fn u_one_in_the_middle_is_undone_when_nothing_later_touches_its_files() {
+fn one_in_the_middle_is_undone_when_nothing_later_touches_its_files() {
     let world = World::new();
     world.write("a", "0");
     world.write("b", "0");
@@ -34,8 +35,9 @@ fn u_one_in_the_middle_is_undone_when_nothing_later_touches_its_files() {
     assert_eq!(statuses(&world), expected);
 }
 
+/// Shows U.
 #[test]
-fn u_a_later_call_or_an_edit_in_the_way_is_named_and_nothing_changes() {
+fn a_later_call_or_an_edit_in_the_way_is_named_and_nothing_changes() {
     let world = World::new();
     world.write("a", "0");
     world.write("b", "0");
@@ -77,8 +79,9 @@ fn u_a_later_call_or_an_edit_in_the_way_is_named_and_nothing_changes() {
     assert_eq!(world.read("a"), "13");
 }
 
+/// Shows U.
 #[test]
-fn u_an_undo_is_undone_and_done_again_across_restarts() {
+fn an_undo_is_undone_and_done_again_across_restarts() {
     let mut world = World::new();
     world.write("a", "0");
     world.commit(1, &[("a", file("1"))]);
@@ -104,8 +107,9 @@ fn u_an_undo_is_undone_and_done_again_across_restarts() {
     assert!(matches!(err, UndoError::Unknown(55)), "{err}");
 }
 
+/// Shows U.
 #[test]
-fn u_irreversible_entries_are_listed_and_the_rest_is_undone() {
+fn irreversible_entries_are_listed_and_the_rest_is_undone() {
     let world = World::new();
     world.write("a", "0");
     world.commit(1, &[("a", file("1"))]);
@@ -120,8 +124,9 @@ fn u_irreversible_entries_are_listed_and_the_rest_is_undone() {
 }
 
 /// An edit in place, and back to the same content, is no obstacle; its digest is what counts.
+/// Shows U.
 #[test]
-fn u_a_file_that_was_only_touched_since_is_undone() {
+fn a_file_that_was_only_touched_since_is_undone() {
     let world = World::new();
     world.write("a", "0");
     world.commit(1, &[("a", file("1"))]);
@@ -131,8 +136,9 @@ fn u_a_file_that_was_only_touched_since_is_undone() {
 }
 
 /// A pre-image that somebody still wrote to through an open handle is not passed off as the old.
+/// Shows U.
 #[test]
-fn u_a_pre_image_that_changed_aside_is_not_restored() {
+fn a_pre_image_that_changed_aside_is_not_restored() {
     use std::io::Write;
     let world = World::new();
     world.write("a", "0");
@@ -144,8 +150,9 @@ fn u_a_pre_image_that_changed_aside_is_not_restored() {
     assert_eq!(world.read("a"), "1");
 }
 
+/// Shows U.
 #[test]
-fn u_what_a_past_call_did_can_be_shown() {
+fn what_a_past_call_did_can_be_shown() {
     let world = World::new();
     world.write("a", "before");
     world.commit(1, &[("a", file("after")), ("b", file("made"))]);
@@ -196,8 +203,9 @@ fn naming_a_workspace_makes_nothing_until_something_changes() {
 }
 
 /// Somebody else has made the changes: they are kept as if we had.
+/// Shows U.
 #[test]
-fn u_changes_of_somebody_else_are_adopted_and_undone() {
+fn changes_of_somebody_else_are_adopted_and_undone() {
     let world = World::new();
     world.write("a", "0");
     world.write("gone", "0");

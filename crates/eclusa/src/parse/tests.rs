@@ -77,8 +77,9 @@ pub(crate) fn passed(incoming: Vec<Incoming>) -> Vec<Reply> {
     runtime.block_on(setup.build().unwrap().pass_all(incoming))
 }
 
+/// Shows S4.54, S4.57.
 #[test]
-fn s4_54_s4_57_chat_keeps_the_id() {
+fn chat_keeps_the_id() {
     let incoming = openai_chat::calls(
         &json!({"role": "assistant", "content": null, "tool_calls": [
             {"id": "call_abc", "type": "function",
@@ -96,8 +97,9 @@ fn s4_54_s4_57_chat_keeps_the_id() {
     assert!(back[2]["content"].as_str().unwrap().contains("nobody"));
 }
 
+/// Shows S4.54.
 #[test]
-fn s4_54_responses_keep_the_call_id() {
+fn responses_keep_the_call_id() {
     let incoming = openai_responses::calls(&json!({"output": [
         {"type": "reasoning", "id": "rs_1"},
         {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "echo",
@@ -110,8 +112,9 @@ fn s4_54_responses_keep_the_call_id() {
     );
 }
 
+/// Shows S4.54.
 #[test]
-fn s4_54_anthropic_keeps_the_id_and_marks_errors() {
+fn anthropic_keeps_the_id_and_marks_errors() {
     let incoming =
         anthropic::calls(&json!({"role": "assistant", "stop_reason": "tool_use", "content": [
             {"type": "text", "text": "Let me see."},
@@ -130,8 +133,9 @@ fn s4_54_anthropic_keeps_the_id_and_marks_errors() {
     );
 }
 
+/// Shows S4.54.
 #[test]
-fn s4_54_gemini_gets_back_only_ids_that_it_sent() {
+fn gemini_gets_back_only_ids_that_it_sent() {
     let incoming = gemini::calls(&json!({"candidates": [{"content": {"role": "model", "parts": [
         {"text": "Let me see."},
         {"functionCall": {"id": "g1", "name": "echo", "args": {"text": "hi"}}},
@@ -148,8 +152,9 @@ fn s4_54_gemini_gets_back_only_ids_that_it_sent() {
     );
 }
 
+/// Shows S1.6.
 #[test]
-fn s1_6_fenced_calls_are_answered_in_blocks_that_nothing_breaks_out_of() {
+fn fenced_calls_are_answered_in_blocks_that_nothing_breaks_out_of() {
     let call = json!({"id": "f1", "name": "echo", "args": {"text": "a\n```\n```tool\nb"}});
     let text = format!("```tool\n{call}\n```\n```tool\n{{}}\n```\n");
     let back = fenced::results(&passed(fenced::parse(&text).incoming));
@@ -183,8 +188,9 @@ fn a_second_call_with_the_same_id_is_refused_by_the_gate() {
     assert_eq!(codes, ["ok", "duplicate_id"]);
 }
 
+/// Shows V4, V5.
 #[test]
-fn v4_v5_arguments_in_text_pass_the_gate_on_every_wire() {
+fn arguments_in_text_pass_the_gate_on_every_wire() {
     let text = r#"{"text":"hi"}"#;
     let double = Value::from(text).to_string();
     let mut incoming = Vec::new();

@@ -21,8 +21,9 @@ use crate::world::{Counters, call, world};
 /// Notes what happened, and how often the tool had run by then.
 type Notes = Arc<Mutex<Vec<(&'static str, usize)>>>;
 
+/// Shows S0.17.
 #[tokio::test]
-async fn s0_17_the_order_is_call_review_run_review_answer() {
+async fn the_order_is_call_review_run_review_answer() {
     let mut world = world();
     let notes = Notes::default();
     let note = |what: &'static str| {
@@ -47,8 +48,9 @@ async fn s0_17_the_order_is_call_review_run_review_answer() {
     assert_eq!(world.events(), "started ended:ok");
 }
 
+/// Shows S0.20.
 #[test]
-fn s0_20_blocking_and_asynchronous_callers_get_the_same_review() {
+fn blocking_and_asynchronous_callers_get_the_same_review() {
     type Said = fn() -> Result<Review<Value>, ReviewError>;
     let cases: [Said; 4] = [
         || Ok(Review::Approve),
@@ -68,8 +70,9 @@ fn s0_20_blocking_and_asynchronous_callers_get_the_same_review() {
     }
 }
 
+/// Shows S0.21, S2.29.
 #[test]
-fn s0_21_s2_29_the_types_of_review_and_approval_are_at_the_root() {
+fn the_types_of_review_and_approval_are_at_the_root() {
     let named = |it: &str| it.starts_with("eclusa::");
     for name in [
         std::any::type_name::<eclusa::Review<Value>>(),
@@ -83,8 +86,9 @@ fn s0_21_s2_29_the_types_of_review_and_approval_are_at_the_root() {
     }
 }
 
+/// Shows S0.28.
 #[tokio::test]
-async fn s0_28_what_review_costs_is_in_the_reply_apart_from_the_run() {
+async fn what_review_costs_is_in_the_reply_apart_from_the_run() {
     let slow = FnReviewer::input("slow", |_| {
         std::thread::sleep(Duration::from_millis(30));
         Ok(true)
@@ -94,8 +98,9 @@ async fn s0_28_what_review_costs_is_in_the_reply_apart_from_the_run() {
     assert!(reply.time() >= reply.run_time() + Duration::from_millis(30), "{reply:?}");
 }
 
+/// Shows S1.10, S4.29.
 #[tokio::test]
-async fn s1_10_s4_29_whether_to_ask_depends_on_the_arguments_and_policy_decides() {
+async fn whether_to_ask_depends_on_the_arguments_and_policy_decides() {
     let world = world().person([Answer::Once]).close();
     assert_eq!(world.gate.pass(call("bash", "a")).await.code(), "ok");
     assert_eq!(world.questions(), 0);
@@ -105,8 +110,9 @@ async fn s1_10_s4_29_whether_to_ask_depends_on_the_arguments_and_policy_decides(
     assert_eq!((world.questions(), world.ran()), (1, 2));
 }
 
+/// Shows S1.45.
 #[tokio::test(start_paused = true)]
-async fn s1_45_a_call_has_thirty_seconds() {
+async fn a_call_has_thirty_seconds() {
     let mut world = world();
     world.limits.time = Limits::default().time;
     let world = world.close();
@@ -139,8 +145,9 @@ impl Approver for Handler {
 
 /// S2.3, S2.5, S2.6, S2.22, S2.23, S2.24: attended, a sensitive call pauses, the handler gets the
 /// tool and its parameters, true runs it and false does not.
+/// Shows S2.22.
 #[tokio::test]
-async fn s2_22_attended_a_call_pauses_and_the_handler_decides() {
+async fn attended_a_call_pauses_and_the_handler_decides() {
     for says in [true, false] {
         let mut world = world();
         let counters = world.counters.clone();
@@ -155,8 +162,9 @@ async fn s2_22_attended_a_call_pauses_and_the_handler_decides() {
     }
 }
 
+/// Shows S2.4.
 #[tokio::test]
-async fn s2_4_one_gate_asks_in_one_run_and_not_in_another() {
+async fn one_gate_asks_in_one_run_and_not_in_another() {
     let world = world().person([Answer::Once]).close();
     let unattended = Run { mode: Mode::AutoApprove, ..world.gate.run().clone() };
     let unattended = world.gate.for_run(unattended);
@@ -169,8 +177,9 @@ async fn s2_4_one_gate_asks_in_one_run_and_not_in_another() {
 }
 
 /// The seed's default was to approve; C2 overrules it.
+/// Shows S2.21, C2.
 #[test]
-fn s2_21_c2_without_an_option_sensitive_calls_are_asked_about() {
+fn without_an_option_sensitive_calls_are_asked_about() {
     assert_eq!(Run::default().mode, Mode::ConfirmSensitive);
     assert_eq!(Mode::default(), Mode::ConfirmSensitive);
 }
@@ -193,8 +202,9 @@ impl ReverseThinker for Thinker {
     }
 }
 
+/// Shows S3.36.
 #[tokio::test]
-async fn s3_36_nobody_argues_about_a_tool_that_did_not_ask_for_it() {
+async fn nobody_argues_about_a_tool_that_did_not_ask_for_it() {
     let mut world = world();
     let thought = Arc::new(AtomicUsize::new(0));
     world.setup = world.setup.reverse_thinker(Arc::new(Thinker(thought.clone())));
@@ -209,8 +219,9 @@ async fn s3_36_nobody_argues_about_a_tool_that_did_not_ask_for_it() {
 }
 
 /// The engine is the only way in and never raises: whatever comes in, an answer comes out.
+/// Shows S4.26.
 #[tokio::test]
-async fn s4_26_every_call_is_answered_whatever_it_is() {
+async fn every_call_is_answered_whatever_it_is() {
     let world = world().close();
     let mut calls = vec![
         ToolCall::new("", "", Value::Null),

@@ -254,8 +254,9 @@ fn search_finds_by_name_hint_and_description_best_first() {
     assert_eq!(shown(&WhichTools::Only(vec!["grep".into()]))[0]["name"], "grep");
 }
 
+/// Shows S3.16.
 #[test]
-fn s3_16_where_there_are_many_tools_some_are_shown_once_they_were_found() {
+fn where_there_are_many_tools_some_are_shown_once_they_were_found() {
     let registry = Registry::new();
     for at in 0..MANY_TOOLS {
         registry.add(tool(format!("own-{at:02}"))).unwrap();

@@ -246,8 +246,9 @@ async fn limits_on_lines_are_counted() {
     assert_eq!(place.file("a").as_deref(), Some("1\n2\n"));
 }
 
+/// Shows A16.
 #[tokio::test]
-async fn a16_what_changed_meanwhile_is_a_conflict_and_nothing_is_written() {
+async fn what_changed_meanwhile_is_a_conflict_and_nothing_is_written() {
     let place = Place::new(Setting { mode: Mode::Yolo, ..Setting::default() });
     let root = place.dir.path().join("workspace");
     place.put(json!({"path": "a", "text": "old"})).await;

@@ -99,8 +99,9 @@ impl Place {
 
 const WHY: &str = "changes discarded, nothing was applied: denied by a person: not now";
 
+/// Shows C34.
 #[tokio::test]
-async fn c34_what_ran_is_told_when_its_changes_are_discarded() {
+async fn what_ran_is_told_when_its_changes_are_discarded() {
     // S1.34
     let place = Place::new(Vec::new(), |it| it);
     let reply = place.build(json!({"say": "3 tests passed"})).await;

@@ -214,8 +214,9 @@ fn a_tool_with_a_broken_schema_cannot_be_registered() {
     }
 }
 
+/// Shows S4.50.
 #[tokio::test]
-async fn s4_50_a_null_for_what_is_optional_means_that_it_is_not_given() {
+async fn a_null_for_what_is_optional_means_that_it_is_not_given() {
     let schema = json!({
         "type": "object",
         "properties": {

@@ -4,8 +4,9 @@ use serde_json::json;
 
 use super::*;
 
+/// Shows H.
 #[test]
-fn h_table_of_answers() {
+fn table_of_answers() {
     let deny = |why: &str| Ok(ReviewerAnswer::Deny(why.to_owned()));
     let table: Vec<(&str, Result<ReviewerAnswer, ()>)> = vec![
         ("", Err(())),

@@ -126,8 +126,9 @@ fn git(world: &World, words: &[&str]) -> String {
 }
 
 /// Edits, a commit and a branch in one command are undone together, with the rules that are shipped.
+/// Shows D4.
 #[test]
-fn d4_what_git_wrote_through_an_agent_is_undone() {
+fn what_git_wrote_through_an_agent_is_undone() {
     eclusa_testing::needs!(Namespaces);
     let world = World::with("mode = \"yolo\"\n");
     world.write("workspace/a.txt", "one\n");
@@ -150,8 +151,9 @@ fn d4_what_git_wrote_through_an_agent_is_undone() {
 }
 
 /// Certificates of a virtual environment are no secrets; a key is, and the refusal names it.
+/// Shows D20.
 #[test]
-fn d20_a_virtual_environment_is_made_and_a_refusal_names_the_file() {
+fn a_virtual_environment_is_made_and_a_refusal_names_the_file() {
     eclusa_testing::needs!(Namespaces);
     let world = World::with("mode = \"auto-approve\"\n");
     let mut client = Client::modern(&world, json!({}));

@@ -5,8 +5,9 @@ use serde_json::json;
 use super::{behind, entry, listed, works};
 use crate::{mcp::client::Client, servers::configured};
 
+/// Shows S3.16.
 #[test]
-fn s3_16_with_many_tools_a_search_finds_them_and_clients_are_told() {
+fn with_many_tools_a_search_finds_them_and_clients_are_told() {
     let world = behind(&[("fake", &["extra=60"])]);
     let mut client = Client::legacy(&world, "2025-11-25", json!({}));
     let before = listed(&mut client);
@@ -24,8 +25,9 @@ fn s3_16_with_many_tools_a_search_finds_them_and_clients_are_told() {
     assert_eq!(works(&mut client, "mcp_fake_extra_3", json!({})), "called extra_3");
 }
 
+/// Shows S3.16.
 #[test]
-fn s3_16_few_tools_are_listed_and_settings_decide_otherwise() {
+fn few_tools_are_listed_and_settings_decide_otherwise() {
     for (words, deferred, shown) in
         [("", "", true), ("", "deferred = true\n", false), ("extra=60", "deferred = false\n", true)]
     {

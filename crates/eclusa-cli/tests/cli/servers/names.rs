@@ -14,8 +14,9 @@ fn world(late: &str) -> crate::world::World {
     configured(&format!("{YOLO}{}{}", server("a", "tools=b_c,c"), server("a_b", "tools=c")))
 }
 
+/// Shows C20.
 #[test]
-fn c20_of_two_servers_that_want_one_name_the_same_gets_it_whoever_starts_first() {
+fn of_two_servers_that_want_one_name_the_same_gets_it_whoever_starts_first() {
     for late in ["a", "a_b"] {
         let world = world(late);
         let mut client = Client::modern(&world, json!({}));
@@ -27,8 +28,9 @@ fn c20_of_two_servers_that_want_one_name_the_same_gets_it_whoever_starts_first()
     }
 }
 
+/// Shows C20.
 #[test]
-fn c20_while_a_server_is_down_no_other_gets_its_names() {
+fn while_a_server_is_down_no_other_gets_its_names() {
     let down = entry("a_b", &["crash"]);
     let world = configured(&format!("{YOLO}{}{down}", entry("a", &["tools=b_c"])));
     let mut client = Client::modern(&world, json!({}));
@@ -37,8 +39,9 @@ fn c20_while_a_server_is_down_no_other_gets_its_names() {
     assert!(said.contains("the server `a_b` is down"), "{said}");
 }
 
+/// Shows C20.
 #[test]
-fn c20_who_does_not_get_a_name_is_told_whose_it_is() {
+fn who_does_not_get_a_name_is_told_whose_it_is() {
     let world = world("");
     for alone in [false, true] {
         let ran = match alone {

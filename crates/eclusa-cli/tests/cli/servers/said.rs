@@ -47,8 +47,9 @@ fn what_a_server_says_outside_of_calls_is_heard_by_who_listens_and_secrets_are_n
 }
 
 /// Hole 18: nobody has to guess that another server said it, and its words drive no terminal.
+/// Shows H18.
 #[test]
-fn h18_what_a_server_answers_is_marked_as_coming_from_outside() {
+fn what_a_server_answers_is_marked_as_coming_from_outside() {
     let world = behind(&[("fake", &[])]);
     let mut client = Client::legacy(&world, "2025-11-25", json!({}));
     let result = client.call("mcp_fake_echo", json!({"text": "a\u{1b}[31m\u{202e}b"}));
@@ -141,8 +142,9 @@ fn who_sends_the_person_to_an_address_is_named_and_needs_no_number_for_it() {
 
 /// A rule that allows a server does not hold once its own text has come in. The refusal names the
 /// words that would help, and they do.
+/// Shows D17.
 #[test]
-fn d17_a_refusal_after_text_from_outside_says_what_would_help() {
+fn a_refusal_after_text_from_outside_says_what_would_help() {
     let rule = "[[rules]]\ndecision = \"allow\"\nserver = \"fake\"\n";
     let echo = |client: &mut Client| client.call("mcp_fake_echo", json!({"text": "x"}));
     let world = configured(&format!("{rule}{}", entry("fake", &[])));

@@ -77,8 +77,9 @@ fn options_of_wrap_need_wrap() {
 }
 
 /// A client that finds no tools finds out why, in words of ours, and who can help: a person.
+/// Shows D16.
 #[test]
-fn d16_a_wrapped_server_that_is_down_is_told_where_its_tools_would_be() {
+fn a_wrapped_server_that_is_down_is_told_where_its_tools_would_be() {
     let world = configured(YOLO);
     let args = ["mcp", "--wrap", "--", "python3", "fake.py", "crash"];
     let mut client = Client::modern_with(&world, &args, json!({}));
@@ -97,8 +98,9 @@ fn d16_a_wrapped_server_that_is_down_is_told_where_its_tools_would_be() {
 }
 
 /// The grant that is named is one that would help, as it is typed.
+/// Shows D16, D18.
 #[test]
-fn d16_d18_a_wrapped_server_that_cannot_write_is_told_what_it_may() {
+fn a_wrapped_server_that_cannot_write_is_told_what_it_may() {
     eclusa_testing::needs!(Namespaces);
     let world = configured(YOLO);
     let wrap = ["mcp", "--wrap", "--", "python3", "fake.py"];

@@ -109,8 +109,9 @@ fn what_git_ignores_is_not_always_harmless() {
     assert_eq!(decisions(&case("make", vec![ignored(out)])), (Deny, Deny));
 }
 
+/// Shows C33.
 #[test]
-fn c33_deletions_are_asked_about_and_only_what_git_has_goes_unasked_in_auto_approve() {
+fn deletions_are_asked_about_and_only_what_git_has_goes_unasked_in_auto_approve() {
     let committed = case("rm a.c", vec![tracked(gone("a.c"), Tracked::Clean)]);
     assert_eq!(decisions(&committed), (Ask, Allow));
     for lost in [tracked(gone("a.c"), Tracked::Dirty), unknown(gone("a.c"))] {

@@ -11,8 +11,9 @@ use rmcp::{
 
 use super::*;
 
+/// Shows S4.51.
 #[tokio::test]
-async fn s4_51_the_server_is_called_by_its_own_name_in_every_pair_of_eras() {
+async fn the_server_is_called_by_its_own_name_in_every_pair_of_eras() {
     // S4.47
     for eras in ERAS {
         let stage = Scene::new(eras).open().await;
@@ -25,8 +26,9 @@ async fn s4_51_the_server_is_called_by_its_own_name_in_every_pair_of_eras() {
     }
 }
 
+/// Shows S4.52.
 #[tokio::test]
-async fn s4_52_a_result_that_says_it_is_an_error_is_a_failure() {
+async fn a_result_that_says_it_is_an_error_is_a_failure() {
     for eras in ERAS {
         let stage = Scene::new(eras).open().await;
         let result = stage.call("mcp_fixture_test_error_handling", json!({})).await;
@@ -37,8 +39,9 @@ async fn s4_52_a_result_that_says_it_is_an_error_is_a_failure() {
     }
 }
 
+/// Shows S4.49, S4.53.
 #[tokio::test]
-async fn s4_49_s4_53_arguments_are_held_against_the_whole_schema_before_the_server_sees_them() {
+async fn arguments_are_held_against_the_whole_schema_before_the_server_sees_them() {
     let stage = Scene::new((Era::New, Era::New)).open().await;
     let tool = "mcp_fixture_json_schema_2020_12_tool";
     for wrong in [
@@ -61,8 +64,9 @@ async fn s4_49_s4_53_arguments_are_held_against_the_whole_schema_before_the_serv
     assert!(text(&result).contains("prompt"), "{result:?}");
 }
 
+/// Shows C21.
 #[tokio::test]
-async fn c21_a_foreign_tool_asks_by_default_and_a_rule_about_the_server_allows_it() {
+async fn a_foreign_tool_asks_by_default_and_a_rule_about_the_server_allows_it() {
     let tool = "mcp_fixture_test_simple_text";
     for eras in ERAS {
         let mut scene = Scene::new(eras);
@@ -80,8 +84,9 @@ async fn c21_a_foreign_tool_asks_by_default_and_a_rule_about_the_server_allows_i
     }
 }
 
+/// Shows C21.
 #[tokio::test]
-async fn c21_annotations_are_believed_of_a_trusted_server_alone() {
+async fn annotations_are_believed_of_a_trusted_server_alone() {
     for trusted in [false, true] {
         let mut scene = Scene::new((Era::New, Era::New));
         scene.settings.trusted = trusted;
@@ -117,8 +122,9 @@ impl OwnTool for Own {
     }
 }
 
+/// Shows C20, S2.12.
 #[tokio::test]
-async fn c20_s2_12_a_built_in_tool_is_never_shadowed() {
+async fn a_built_in_tool_is_never_shadowed() {
     for plain in [false, true] {
         let mut scene = Scene::new((Era::New, Era::New));
         scene.plain = plain;

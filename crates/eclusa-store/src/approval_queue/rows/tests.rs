@@ -61,8 +61,9 @@ fn an_answer_to_another_question_is_not_handed_over() {
 
 /// A9: of many that take one answer at once, exactly one gets it; A7: another principal, or one
 /// who does not hold the question, never does.
+/// Shows A9.
 #[test]
-fn a9_of_many_takers_exactly_one_gets_the_answer() {
+fn of_many_takers_exactly_one_gets_the_answer() {
     let directory = tempfile::TempDir::new().unwrap();
     let path = directory.path().join("store.db");
     let open = || SqliteStore::open(&path, crate::Options::default()).unwrap();

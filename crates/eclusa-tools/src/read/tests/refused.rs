@@ -33,8 +33,9 @@ async fn refused_anyway(world: &World, path: &str) -> String {
     reply.error().unwrap_or_default().to_owned()
 }
 
+/// Shows E14.
 #[tokio::test]
-async fn e14_a_path_out_of_the_workspace_is_denied_by_the_rules_and_again_by_the_files() {
+async fn a_path_out_of_the_workspace_is_denied_by_the_rules_and_again_by_the_files() {
     let world = World::new();
     world.write("../outside.txt", "secret");
     for path in ["../../../etc/passwd", "/etc/passwd", "../outside.txt", "a/../../outside.txt"] {
@@ -46,8 +47,9 @@ async fn e14_a_path_out_of_the_workspace_is_denied_by_the_rules_and_again_by_the
     }
 }
 
+/// Shows S4.16.
 #[tokio::test]
-async fn s4_16_an_absolute_path_into_the_workspace_is_read() {
+async fn an_absolute_path_into_the_workspace_is_read() {
     let world = World::new();
     world.write("a.txt", "one\n");
     let root = world.workspace().canonicalize().unwrap();

@@ -15,8 +15,9 @@ fn refused(host: &str) -> Attempt {
     }
 }
 
+/// Shows H15.
 #[test]
-fn h15_refused_attempts_are_bounded_and_counted() {
+fn refused_attempts_are_bounded_and_counted() {
     let attempts = Attempts::default();
     for _ in 0..10_000 {
         attempts.add(refused("a.example"));

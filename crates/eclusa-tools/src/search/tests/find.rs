@@ -15,8 +15,9 @@ fn tree() -> Place {
     place
 }
 
+/// Shows S4.9.
 #[test]
-fn s4_9_list_shows_one_directory_or_all_beneath_it() {
+fn list_shows_one_directory_or_all_beneath_it() {
     let place = tree();
     let text = place.says("list", json!({}));
     assert_eq!(lines(&text), [".github/", "README.md  6 bytes", "src/"]);

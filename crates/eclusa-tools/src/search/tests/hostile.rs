@@ -10,8 +10,9 @@ fn pipe(path: &Path) {
     mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
 }
 
+/// Shows F, C5.
 #[test]
-fn f_c5_blocked_files_are_never_listed_found_or_searched() {
+fn blocked_files_are_never_listed_found_or_searched() {
     let place = Place::new();
     place
         .file(".env", "SECRET=1\n")
@@ -36,8 +37,9 @@ fn f_c5_blocked_files_are_never_listed_found_or_searched() {
     }
 }
 
+/// Shows F.
 #[test]
-fn f_links_are_shown_and_not_followed() {
+fn links_are_shown_and_not_followed() {
     let place = Place::new();
     write(&place.outer.path().join("secret/out.txt"), b"SECRET\n");
     place.file("in.txt", "SECRET inside\n").file(".env", "SECRET\n");
@@ -59,8 +61,9 @@ fn f_links_are_shown_and_not_followed() {
     assert!(!place.call("list", json!({"path": "away"})).text().contains("out.txt"));
 }
 
+/// Shows F.
 #[test]
-fn f_a_pipe_is_never_waited_for_even_as_a_gitignore() {
+fn a_pipe_is_never_waited_for_even_as_a_gitignore() {
     let place = Place::new();
     place.file("a.txt", "x\n").file("sub/b.txt", "x\n");
     pipe(&place.root().join("pipe"));

@@ -28,8 +28,9 @@ fn rule(decision: Decision, globs: &[&str]) -> Rule {
     Rule::new(decision).path(globs).unwrap()
 }
 
+/// Shows C5.
 #[test]
-fn c5_what_a_rule_denies_or_asks_about_is_left_out_and_counted_without_names() {
+fn what_a_rule_denies_or_asks_about_is_left_out_and_counted_without_names() {
     for decision in [Decision::Deny, Decision::Ask] {
         let place = filled(vec![rule(decision, &["private/**"]), rule(decision, &["*.sqlite"])]);
         for (tool, args) in EVERY_LOOK {
@@ -45,8 +46,9 @@ fn c5_what_a_rule_denies_or_asks_about_is_left_out_and_counted_without_names() {
     }
 }
 
+/// Shows C5.
 #[test]
-fn c5_a_rule_about_other_calls_or_about_writing_hides_nothing() {
+fn a_rule_about_other_calls_or_about_writing_hides_nothing() {
     let rules = vec![
         rule(Decision::Deny, &["private/**"]).tool(["read"]).unwrap(),
         rule(Decision::Deny, &["private/**"]).class([PermissionClass::File]).unwrap(),

@@ -94,8 +94,9 @@ fn a_redirect_is_read_from_where_it_stands_and_never_gives_up_encryption() {
     }
 }
 
+/// Shows S3.20.
 #[test]
-fn s3_20_entries_that_are_no_hosts_are_errors() {
+fn entries_that_are_no_hosts_are_errors() {
     for entry in [
         "",
         "*.",
@@ -126,8 +127,9 @@ proptest! {
     }
 
     /// S3.20: `*.x` is all that is below x and nothing else, and deny wins.
+    /// Shows S3.20.
     #[test]
-    fn s3_20_a_wildcard_is_what_is_below(host in "[a-c]{1,2}(\\.[a-c]{1,2}){0,3}") {
+    fn a_wildcard_is_what_is_below(host in "[a-c]{1,2}(\\.[a-c]{1,2}){0,3}") {
         let address = Address::parse(&format!("https://{host}/")).unwrap();
         let rules = HostRules::new(&["*.a.b"], &[]).unwrap();
         prop_assert_eq!(rules.judge(&address).is_ok(), host.ends_with(".a.b"));

@@ -35,8 +35,9 @@ async fn fetch(gate: &Gate, url: &str) -> Reply {
     gate.pass(ToolCall::new("1", "WebFetch", json!({ "url": url }))).await
 }
 
+/// Shows S3.20, C6.
 #[tokio::test]
-async fn s3_20_c6_every_case_of_the_corpus_is_judged_by_the_gate_as_it_must_be() {
+async fn every_case_of_the_corpus_is_judged_by_the_gate_as_it_must_be() {
     let corpus = include_str!("../../../../../tests/corpus/urls.jsonl");
     let (mut wrong, mut count) = (Vec::new(), 0);
     for line in corpus.lines() {
@@ -80,8 +81,9 @@ fn web() -> Value {
     })
 }
 
+/// Shows C6.
 #[tokio::test]
-async fn c6_an_allowed_domain_is_no_question_an_unknown_one_is_and_a_denied_one_is_denied() {
+async fn an_allowed_domain_is_no_question_an_unknown_one_is_and_a_denied_one_is_denied() {
     let (gate, _) = gate(&web(), vec![allow(&["good.example"]), deny(&["bad.example"])]);
     assert!(!fetch(&gate, "https://good.example/").await.is_error());
     assert_eq!(fetch(&gate, "https://bad.example/").await.code(), "denied_by_policy");
@@ -91,8 +93,9 @@ async fn c6_an_allowed_domain_is_no_question_an_unknown_one_is_and_a_denied_one_
     assert_eq!(fetch(&gate, "https://bad.example:8443/").await.code(), "denied_by_policy");
 }
 
+/// Shows S3.20.
 #[tokio::test]
-async fn s3_20_a_redirect_is_judged_and_nobody_connects_to_what_is_not_permitted() {
+async fn a_redirect_is_judged_and_nobody_connects_to_what_is_not_permitted() {
     let rules = || vec![allow(&["good.example"]), deny(&["bad.example"])];
     for (url, why) in [
         ("https://good.example/also", "it talks to a host"),

@@ -10,8 +10,9 @@ fn refused(text: &str) -> bool {
     special(text.parse().unwrap()).is_some()
 }
 
+/// Shows C6.
 #[test]
-fn c6_no_address_outside_the_public_internet_passes() {
+fn no_address_outside_the_public_internet_passes() {
     for ip in [
         "0.0.0.0",
         "0.255.255.255",
@@ -101,8 +102,9 @@ fn addresses_beside_the_special_ones_are_public() {
 
 proptest! {
     /// However an IPv4 address is dressed, it is never more public than it is by itself.
+    /// Shows C6.
     #[test]
-    fn c6_a_dressed_address_is_judged_by_what_is_inside(bits: u32) {
+    fn a_dressed_address_is_judged_by_what_is_inside(bits: u32) {
         let inside = Ipv4Addr::from(bits);
         let bare = special(IpAddr::V4(inside)).is_some();
         let [high, low] = [(bits >> 16) as u16, bits as u16];
@@ -117,8 +119,9 @@ proptest! {
     }
 
     /// Nothing passes that the standard library calls private, local or shared by many.
+    /// Shows C6.
     #[test]
-    fn c6_what_the_standard_library_calls_special_is_refused(bits: u32, wide: u128) {
+    fn what_the_standard_library_calls_special_is_refused(bits: u32, wide: u128) {
         let ip = Ipv4Addr::from(bits);
         if ip.is_private() || ip.is_loopback() || ip.is_link_local() || ip.is_multicast()
             || ip.is_broadcast() || ip.is_documentation() || ip.is_unspecified()

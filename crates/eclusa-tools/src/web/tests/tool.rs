@@ -109,8 +109,9 @@ async fn arguments_that_nobody_knows_are_refused() {
 }
 
 /// S3.20, C6: rules are written over the host, and what has none is the worst.
+/// Shows S3.20.
 #[test]
-fn s3_20_a_call_touches_the_host_it_would_talk_to() {
+fn a_call_touches_the_host_it_would_talk_to() {
     let tool = WebFetch::default();
     let touches = |url: &str| tool.touches(&json!({ "url": url }));
     assert_eq!(touches("https://EXAMPLE.com./x"), [Touch::Fetch("example.com".into())]);

@@ -34,8 +34,9 @@ async fn a_page_comes_from_the_address_that_was_checked() {
     assert!(!asked.contains("cookie") && !asked.contains("referer"), "{asked}");
 }
 
+/// Shows C6.
 #[tokio::test]
-async fn c6_loopback_is_refused_unless_the_very_port_is_allowed() {
+async fn loopback_is_refused_unless_the_very_port_is_allowed() {
     let server = Server::start("127.0.0.1", |_| Vec::new()).await;
     let names = || Names::default().with("site.example", &[&["127.0.0.1"]]);
     let mut other = server.place;
@@ -51,8 +52,9 @@ async fn c6_loopback_is_refused_unless_the_very_port_is_allowed() {
     assert_eq!(server.asked(), [""; 0], "something was sent");
 }
 
+/// Shows C6.
 #[tokio::test]
-async fn c6_a_redirect_to_a_private_address_is_refused() {
+async fn a_redirect_to_a_private_address_is_refused() {
     let inner = Server::start("127.0.0.1", |_| vec![("/", page("text/plain", "secret"))]).await;
     let secret = format!("http://{}/", inner.place);
     let outer = Server::start("127.0.0.1", |_| {
@@ -69,8 +71,9 @@ async fn c6_a_redirect_to_a_private_address_is_refused() {
     assert_eq!(inner.asked(), [""; 0], "the redirect was followed");
 }
 
+/// Shows C6.
 #[tokio::test]
-async fn c6_a_name_that_changes_its_answer_leads_nowhere_else() {
+async fn a_name_that_changes_its_answer_leads_nowhere_else() {
     let server = Server::start("127.0.0.1", |_| {
         vec![("/a", page("text/plain", "hello")), ("/b", redirect("/a"))]
     })

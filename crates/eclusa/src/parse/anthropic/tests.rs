@@ -59,8 +59,9 @@ fn whole_messages() {
     assert!(only_bad(&incoming).problem.contains("`content` must be an array"));
 }
 
+/// Shows S4.54.
 #[test]
-fn s4_54_fragments_add_up_and_come_as_soon_as_they_are_whole() {
+fn fragments_add_up_and_come_as_soon_as_they_are_whole() {
     let mut stream = Stream::default();
     let text =
         json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text"}});
@@ -99,8 +100,9 @@ fn a_call_without_arguments_waits_for_the_reason_to_stop() {
     assert!(only_bad(&incoming).problem.contains("stopped (`max_tokens`)"));
 }
 
+/// Shows P10.
 #[test]
-fn p10_what_was_cut_is_not_run() {
+fn what_was_cut_is_not_run() {
     let incoming =
         streamed(&[start(0, "a", "x"), delta(0, "{\"p\": \"/et"), stop(0), ended("max_tokens")]);
     let bad = only_bad(&incoming);

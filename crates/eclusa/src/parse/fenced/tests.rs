@@ -34,8 +34,9 @@ fn check_plain(text: &str) {
     assert_eq!(parsed.clean_text, text.trim(), "{text:?}");
 }
 
+/// Shows P1.
 #[test]
-fn p1_text_without_blocks_is_text() {
+fn text_without_blocks_is_text() {
     for text in
         ["", "hello", "  hello\n\nthere \n", "`a` ``b`` ```c```", "\r\n\r\n", "~~~~~", "```"]
     {
@@ -43,15 +44,17 @@ fn p1_text_without_blocks_is_text() {
     }
 }
 
+/// Shows P2, S1.48.
 #[test]
-fn p2_s1_48_a_block_between_prose_is_taken_out_and_the_rest_goes_on() {
+fn a_block_between_prose_is_taken_out_and_the_rest_goes_on() {
     let parsed = parse(&format!("Before.\n\n{BLOCK}\nAfter.\n"));
     assert_eq!(parsed.clean_text, "Before.\n\n\nAfter.");
     assert_eq!(calls(&parsed), [("ls", &json!({"path": "."}))]);
 }
 
+/// Shows P3, S1.36.
 #[test]
-fn p3_s1_36_blocks_come_in_order() {
+fn blocks_come_in_order() {
     let text = ["a", "b", "c"]
         .map(|it| format!("{it}:\n```tool\n{{\"name\":\"{it}\",\n\"args\":{{}}}}\n```\n"))
         .concat();
@@ -61,8 +64,9 @@ fn p3_s1_36_blocks_come_in_order() {
     assert_eq!(parsed.clean_text, "a:\nb:\nc:");
 }
 
+/// Shows S1.2.
 #[test]
-fn s1_2_the_fields_of_a_call() {
+fn the_fields_of_a_call() {
     // P13
     let call = only_call(BLOCK);
     assert_eq!(call.tool, "ls");
@@ -87,8 +91,9 @@ fn ids_are_kept_even_twice_and_made_ones_are_unique() {
     assert_ne!(again.incoming.get(1).map(Incoming::id), parsed.incoming.get(1).map(Incoming::id));
 }
 
+/// Shows P4, P5, P6.
 #[test]
-fn p4_p5_p6_fences_as_commonmark_has_them() {
+fn fences_as_commonmark_has_them() {
     let body = r#"{"name":"ls","args":{}}"#;
     for text in [
         format!("```Tool\n{body}\n```"),
@@ -113,8 +118,9 @@ fn p4_p5_p6_fences_as_commonmark_has_them() {
     }
 }
 
+/// Shows S1.1.
 #[test]
-fn s1_1_xml_and_what_is_not_a_fence_is_not_a_call() {
+fn xml_and_what_is_not_a_fence_is_not_a_call() {
     let body = r#"{"name":"ls","args":{}}"#;
     for text in [
         format!("<tool>{body}</tool>"),
@@ -136,8 +142,9 @@ fn s1_1_xml_and_what_is_not_a_fence_is_not_a_call() {
     }
 }
 
+/// Shows P7.
 #[test]
-fn p7_g_d_a_longer_fence_quotes_what_is_inside() {
+fn g_d_a_longer_fence_quotes_what_is_inside() {
     for quoted in [
         format!("````\n{BLOCK}````\n"),
         format!("````markdown\n{BLOCK}````\n"),
@@ -154,8 +161,9 @@ fn p7_g_d_a_longer_fence_quotes_what_is_inside() {
     assert_eq!(parsed.clean_text, format!("````\n{BLOCK}````"));
 }
 
+/// Shows P8, S1.3.
 #[test]
-fn p8_s1_3_g_d_other_blocks_are_never_calls_unless_json_is_let_in() {
+fn g_d_other_blocks_are_never_calls_unless_json_is_let_in() {
     let json_block = BLOCK.replace("tool", "JSON");
     for text in [json_block.clone(), BLOCK.replace("tool", ""), BLOCK.replace("tool", "rust")] {
         check_plain(&text);
@@ -170,8 +178,9 @@ fn p8_s1_3_g_d_other_blocks_are_never_calls_unless_json_is_let_in() {
     assert_eq!(parsed.clean_text, format!("{example}```json"));
 }
 
+/// Shows P11, P12, S1.3.
 #[test]
-fn p11_p12_s1_3_arguments_survive_as_they_are() {
+fn arguments_survive_as_they_are() {
     let args = json!({
         "text": "line\n```\nmore ```tool \"quoted\" \\ \u{1F600} é",
         "list": [1, -2.5, true, null, {"deep": [[{}]]}],
@@ -184,8 +193,9 @@ fn p11_p12_s1_3_arguments_survive_as_they_are() {
     assert_eq!(only_call(&format!("```tool\n{pretty}\n```")).args, args);
 }
 
+/// Shows V4, V5.
 #[test]
-fn v4_v5_arguments_as_text_or_null_are_left_to_the_gate() {
+fn arguments_as_text_or_null_are_left_to_the_gate() {
     for args in [json!("{\"a\": 1}"), json!(""), json!(null)] {
         let call = only_call(&format!("```tool\n{}\n```", json!({"name": "w", "args": args})));
         assert_eq!(call.args, args);

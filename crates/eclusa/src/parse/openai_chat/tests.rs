@@ -81,8 +81,9 @@ fn missing_ids_are_made_and_odd_entries_answered() {
     assert!(bad(&incoming[0]).problem.contains("`tool_calls` must be an array"));
 }
 
+/// Shows S4.54.
 #[test]
-fn s4_54_fragments_add_up_by_index() {
+fn fragments_add_up_by_index() {
     let mut stream = Stream::default();
     for it in [
         json!([{"index": 0, "id": "c0", "type": "function", "function": {"name": "write", "arguments": ""}}]),
@@ -115,8 +116,9 @@ fn a_contradiction_runs_nothing_and_answers_both_ids() {
     assert!(bad(&incoming[1]).problem.contains("under the ids `a` and `b`"));
 }
 
+/// Shows P10.
 #[test]
-fn p10_a_stream_that_breaks_off_runs_nothing() {
+fn a_stream_that_breaks_off_runs_nothing() {
     let whole = json!([{"index": 0, "id": "a", "function": {"name": "rm", "arguments": "{}"}}]);
     let incoming = streamed(&[chunk(whole)]);
     assert!(bad(&incoming[0]).problem.contains("stream ended"), "{incoming:?}");

@@ -93,8 +93,9 @@ fn a_namespace_is_part_of_the_name() {
     assert_eq!(streamed(&[done(0, it)]), incoming);
 }
 
+/// Shows S4.54.
 #[test]
-fn s4_54_a_call_is_given_out_once_however_it_is_told() {
+fn a_call_is_given_out_once_however_it_is_told() {
     let end = completed(json!([item("c1", N1)]));
     let told: [&[Value]; 6] = [
         &[
@@ -162,8 +163,9 @@ fn contradictions_run_nothing() {
     assert!(incoming.iter().all(|it| matches!(it, Incoming::Malformed(_))));
 }
 
+/// Shows P10.
 #[test]
-fn p10_a_stream_that_breaks_off_runs_nothing() {
+fn a_stream_that_breaks_off_runs_nothing() {
     let incoming = streamed(&[added(0, "c1"), delta(0, N1), all_done(0, N1)]);
     assert!(only_bad(&incoming).problem.contains("stream ended"));
     let stop = json!({"type": "response.incomplete", "response":

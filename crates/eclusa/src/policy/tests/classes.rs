@@ -16,8 +16,9 @@ const DENIED: [Decision; 4] = [Deny; 4];
 
 /// S1.14, S2.1-S2.3, S2.9, S2.10, S2.19, S3.17-S3.23, S4.38-S4.40, S4.44, C2-C5, C27: every
 /// class in every mode, where nobody has written a rule.
+/// Shows S3.17.
 #[test]
-fn s3_17_every_class_in_every_mode_without_rules() {
+fn every_class_in_every_mode_without_rules() {
     let table = [
         (Fake::new(ReadOnly), LOOKED_AT),
         (Fake::new(ReadOnly).touching([read("a"), read("b/c")]), LOOKED_AT),
@@ -46,8 +47,9 @@ fn s3_17_every_class_in_every_mode_without_rules() {
 }
 
 /// C2: a rule that says `ask` holds in unattended runs; a denial holds everywhere.
+/// Shows C2.
 #[test]
-fn c2_rules_of_each_decision_in_every_mode() {
+fn rules_of_each_decision_in_every_mode() {
     let look = Fake::new(ReadOnly);
     let touch = Fake::new(Generic);
     let table = [
@@ -66,8 +68,9 @@ fn c2_rules_of_each_decision_in_every_mode() {
 }
 
 /// C4: a shell call is asked about, whatever allows it.
+/// Shows C4.
 #[test]
-fn c4_no_rule_allows_a_shell_call() {
+fn no_rule_allows_a_shell_call() {
     let rules = [rule(Allow).tool(["*"]).unwrap()];
     let by_class = Fake::new(Shell);
     let by_touch = Fake::new(ReadOnly).touching([runs("ls")]);
@@ -87,8 +90,9 @@ fn no_rule_allows_what_nobody_knows() {
 }
 
 /// S4.40, S4.44, C3: sensitive tools are asked about, until somebody allows them.
+/// Shows S4.40.
 #[test]
-fn s4_40_a_sensitive_tool_is_asked_about_unless_a_rule_allows_it() {
+fn a_sensitive_tool_is_asked_about_unless_a_rule_allows_it() {
     let tool = Fake::new(ReadOnly).sensitive();
     assert_eq!(decided(&[], &tool, json!({})), Ask);
     let other = rule(Allow).tool(["other"]).unwrap();
@@ -100,8 +104,9 @@ fn s4_40_a_sensitive_tool_is_asked_about_unless_a_rule_allows_it() {
 }
 
 /// S3.10, S3.13, S3.14, C27: labels never decide.
+/// Shows S3.13.
 #[test]
-fn s3_13_labels_never_decide() {
+fn labels_never_decide() {
     for class in [Some(Shell), Some(File), Some(Web), Some(ReadOnly), Some(Generic), None] {
         for touches in [vec![], vec![read("a")], vec![write("a")], vec![Touch::Unknown]] {
             let plain = Fake::new(class).touching(touches);
@@ -116,8 +121,9 @@ fn s3_13_labels_never_decide() {
 }
 
 /// S3.44, C21: what somebody else's tool says of itself cannot lower what is demanded of it.
+/// Shows S3.44.
 #[test]
-fn s3_44_a_foreign_tool_cannot_call_itself_harmless() {
+fn a_foreign_tool_cannot_call_itself_harmless() {
     let tool = Fake::new(ReadOnly).from("somewhere");
     assert_eq!(decided(&[], &tool, json!({})), Ask);
     let read_only = rule(Allow).class([ReadOnly]).unwrap();
@@ -128,8 +134,9 @@ fn s3_44_a_foreign_tool_cannot_call_itself_harmless() {
 }
 
 /// S3.45: a class that nobody knows is asked about.
+/// Shows S3.45.
 #[test]
-fn s3_45_an_unknown_class_is_generic() {
+fn an_unknown_class_is_generic() {
     let tool = Fake::new(PermissionClass::lenient("readonlyish"));
     assert_eq!(decided(&[], &tool, json!({})), Ask);
 }

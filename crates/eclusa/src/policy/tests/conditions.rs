@@ -40,8 +40,9 @@ fn tools_are_named_or_globbed() {
 }
 
 /// S3.15, A11: no name of a tool leads around a rule, and the rule is matched once.
+/// Shows S3.15.
 #[test]
-fn s3_15_aliases_do_not_slip_past() {
+fn aliases_do_not_slip_past() {
     let tool = looks().alias("Old").alias("older");
     for name in ["tool", "Old", "older", "old*"] {
         let rules = [rule(Deny).tool([name]).unwrap()];
@@ -153,8 +154,9 @@ fn pointers_reach_into_arguments() {
 }
 
 /// C8: the blacklist of the seeds, as a layer that can only deny.
+/// Shows C8.
 #[test]
-fn c8_shell_text_can_be_denied_by_its_looks() {
+fn shell_text_can_be_denied_by_its_looks() {
     let rules = [rule(Deny).command(Matcher::contains("--no-verify").unwrap()).unwrap()];
     let shell = |text: &str| Fake::new(Shell).touching([runs(text)]);
     assert_eq!(decided(&rules, &shell("git commit --no-verify"), json!({})), Deny);
@@ -167,8 +169,9 @@ fn c8_shell_text_can_be_denied_by_its_looks() {
 }
 
 /// C5: path rules run for reads too. One path is enough to deny, all are needed to allow.
+/// Shows C5.
 #[test]
-fn c5_paths_of_a_call() {
+fn paths_of_a_call() {
     // S1.19
     let denies = |globs: &[&str]| [rule(Deny).path(globs).unwrap()];
     let reads = |paths: &[&str]| Fake::new(ReadOnly).touching(paths.iter().map(|it| read(it)));

@@ -4,8 +4,9 @@ use super::*;
 use crate::policy::{domains::Domains, matcher::Holds};
 
 /// The rows are (pattern, host, fits a rule that tightens, fits a rule that allows).
+/// Shows S3.20.
 #[test]
-fn s3_20_patterns_over_hosts() {
+fn patterns_over_hosts() {
     use Holds::{Doubt, No, Yes};
     for (pattern, host, tight, loose) in [
         ("example.com", "example.com", Yes, Yes),
@@ -68,8 +69,9 @@ fn fetches(hosts: &[&str]) -> Fake {
     Fake::new(PermissionClass::Web).touching(touches)
 }
 
+/// Shows S3.20, C6.
 #[test]
-fn s3_20_c6_allowed_domains_are_no_question_others_are_and_denied_ones_are_denied() {
+fn allowed_domains_are_no_question_others_are_and_denied_ones_are_denied() {
     let rules = [
         rule(Allow).domain(["good.example", "*.good.example"]).unwrap(),
         rule(Deny).domain(["bad.good.example"]).unwrap(),
@@ -107,8 +109,9 @@ fn a_rule_over_paths_and_hosts_covers_both() {
 }
 
 /// Rules over hosts hold for shell commands: the text says which hosts they talk to.
+/// Shows S3.20.
 #[test]
-fn s3_20_a_denied_host_is_denied_to_commands() {
+fn a_denied_host_is_denied_to_commands() {
     let rules = [
         rule(Deny).domain(["bad.example", "*.bad.example"]).unwrap(),
         rule(Ask).domain(["slow.example"]).unwrap(),

@@ -4,8 +4,9 @@ use super::*;
 use crate::policy::paths::{Globs, PathLocation, Root};
 
 /// S1.18, S4.11, S4.12, S4.14, S4.16, attacks B: where paths lead.
+/// Shows S4.11.
 #[test]
-fn s4_11_paths_stay_in_the_workspace() {
+fn paths_stay_in_the_workspace() {
     let root = Root::new("/home/me/ws/".as_ref());
     for (path, inside) in [
         ("a", Some("a")),

@@ -63,8 +63,9 @@ fn in_bytes(bytes: &[u8], options: &Options, mut cut: impl FnMut() -> usize) -> 
     gathered.done(fenced)
 }
 
+/// Shows P14, S1.40.
 #[test]
-fn p14_s1_40_every_chunk_size_gives_the_same_calls() {
+fn every_chunk_size_gives_the_same_calls() {
     let text =
         format!("Vorher é\r\n\r\n{BLOCK}mitten \u{1F600}\n{BLOCK}\n```tool\r\n[]\r\n```\r\nEnde");
     let options = Options::default();
@@ -138,8 +139,9 @@ fn options() -> impl Strategy<Value = Options> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1024))]
 
+    /// Shows P14.
     #[test]
-    fn p14_any_chunking_of_any_text(
+    fn any_chunking_of_any_text(
         text in text(), options in options(), cuts in vec(1..20usize, 1..8),
     ) {
         let whole = with_equal_ids(parse_with(&text, options.clone()));
@@ -151,8 +153,9 @@ proptest! {
 
     /// Nothing is lost and nothing is invented: what stays in the text is the text without the
     /// lines of the blocks that were calls.
+    /// Shows S1.39.
     #[test]
-    fn s1_39_what_is_not_a_call_stays_in_the_text(text in text(), options in options()) {
+    fn what_is_not_a_call_stays_in_the_text(text in text(), options in options()) {
         let parsed = parse_with(&text, options);
         let calls = parsed.incoming.iter().filter(|it| matches!(it, Incoming::Call(_))).count();
         if calls == 0 {

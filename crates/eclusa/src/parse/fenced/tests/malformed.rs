@@ -16,8 +16,9 @@ fn wrong(text: &str) -> Malformed {
     }
 }
 
+/// Shows P9, C12.
 #[test]
-fn p9_c12_says_what_is_wrong_and_where() {
+fn says_what_is_wrong_and_where() {
     for (body, said) in [
         ("", "line 3 is not valid JSON at line 4, column 1: there is nothing in it"),
         ("not json", "at line 4, column 2: expected ident"),
@@ -57,8 +58,9 @@ fn p9_c12_says_what_is_wrong_and_where() {
     }
 }
 
+/// Shows C12.
 #[test]
-fn c12_what_could_be_read_is_kept() {
+fn what_could_be_read_is_kept() {
     let bad = wrong("```tool\n{\"name\": \"ls\", \"id\": \"c1\"}\n```");
     assert_eq!((bad.id.as_str(), bad.tool.as_deref()), ("c1", Some("ls")));
     let bad = wrong("```tool\n{\"name\": \"ls\", \"id\": \"c1\"\n```");
@@ -66,8 +68,9 @@ fn c12_what_could_be_read_is_kept() {
     assert_eq!(bad.tool, None);
 }
 
+/// Shows S1.37, S1.38.
 #[test]
-fn s1_37_s1_38_the_other_blocks_still_parse() {
+fn the_other_blocks_still_parse() {
     let text = format!("a\n{BLOCK}b\n```tool\noops\n```\nc\n{BLOCK}d");
     let parsed = parse(&text);
     assert_eq!(parsed.clean_text, "a\nb\n```tool\noops\n```\nc\nd");
@@ -79,8 +82,9 @@ fn s1_37_s1_38_the_other_blocks_still_parse() {
     assert_eq!(lenient.incoming.len(), 2);
 }
 
+/// Shows P10.
 #[test]
-fn p10_a_block_that_is_never_closed_is_no_call() {
+fn a_block_that_is_never_closed_is_no_call() {
     let body = r#"{"name":"ls","args":{}}"#;
     for text in [
         "```tool".to_owned(),

@@ -45,8 +45,9 @@ fn tools() -> Arc<Registry> {
     Arc::new(registry)
 }
 
+/// Shows S1.4, S1.5.
 #[test]
-fn s1_4_s1_5_the_instruction_says_how_and_which() {
+fn the_instruction_says_how_and_which() {
     let text = instruction(&tools().list(), &Scene::default());
     for words in ["EXACTLY with one JSON block", "wait for the result", "one after the other"] {
         assert!(text.contains(words), "{text}");
@@ -65,8 +66,9 @@ fn s1_4_s1_5_the_instruction_says_how_and_which() {
     assert!(instruction(&[], &Scene::default()).contains("No tools"));
 }
 
+/// Shows S1.4.
 #[test]
-fn s1_4_the_example_in_the_instruction_is_a_call() {
+fn the_example_in_the_instruction_is_a_call() {
     let text = instruction(&tools().list(), &Scene::default());
     let parsed = parse(&text);
     assert!(

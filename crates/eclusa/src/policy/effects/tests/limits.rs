@@ -32,8 +32,9 @@ fn files(most: u64) -> EffectLimits {
 }
 
 /// G: with two files at most, the third is refused.
+/// Shows G.
 #[test]
-fn g_a_third_file_is_refused() {
+fn a_third_file_is_refused() {
     let two = Changes::of([made("a"), made("b")]);
     let three = Changes::of([made("a"), made("b"), made("c")]);
     assert_eq!(judge(files(2), &two, None).decision, Allow);
@@ -44,8 +45,9 @@ fn g_a_third_file_is_refused() {
 }
 
 /// G: the same file changed twice counts once.
+/// Shows G.
 #[test]
-fn g_each_file_counts_once() {
+fn each_file_counts_once() {
     let twice = Changes::of([made("a"), change("a", file("x\n", 0o644), file("y", 0o644))]);
     assert_eq!(judge(files(1), &twice, None).decision, Allow);
     let node = file("x", 0o644);
