@@ -318,8 +318,7 @@ fn thinking_is_not_the_tools_time() {
 /// Shows C9.
 #[test]
 fn a_dry_run_asks_nobody_even_on_a_terminal() {
-    let words: Vec<&str> = ["--dry-run"].into_iter().chain(NOTE).collect();
-    let (code, seen) = Person::runs(&World::new(), &words).ends();
+    let (code, seen) = Person::runs(&World::new(), &[&["--dry-run"][..], &NOTE].concat()).ends();
     assert!(code == 0 && !seen.contains(PROMPT), "{seen}");
 }
 
