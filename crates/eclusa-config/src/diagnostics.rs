@@ -51,7 +51,7 @@ pub(super) struct Check {
 
 /// Adds the checks of a file; one that is named again replaces the earlier one.
 pub(super) fn merge(source: &mut LayerReader<'_>, below: &mut Config, file: &Diagnostics) {
-    let own = file.command.as_ref().map(|command| Named {
+    let own = file.command.as_ref().map(|command| NamedCheck {
         name: PLAIN,
         span: &command.span,
         command,
@@ -63,7 +63,7 @@ pub(super) fn merge(source: &mut LayerReader<'_>, below: &mut Config, file: &Dia
         let text = "`diagnostics` has no `command` that this belongs to";
         source.wrong(Problem::new(&stray.span, text).help("write it into the check it is for"));
     }
-    let others = file.checks.iter().map(|(name, check)| Named {
+    let others = file.checks.iter().map(|(name, check)| NamedCheck {
         name,
         span: &check.span,
         command: &check.it.command,
@@ -81,7 +81,7 @@ pub(super) fn merge(source: &mut LayerReader<'_>, below: &mut Config, file: &Dia
     }
 }
 
-struct Named<'a> {
+struct NamedCheck<'a> {
     name: &'a str,
     span: &'a Range<usize>,
     command: &'a Spanned<Vec<String>>,
@@ -89,7 +89,7 @@ struct Named<'a> {
     env: &'a [Spanned<String>],
 }
 
-fn read(source: &mut LayerReader<'_>, it: &Named<'_>) -> Option<CheckSettings> {
+fn read(source: &mut LayerReader<'_>, it: &NamedCheck<'_>) -> Option<CheckSettings> {
     let before = source.count();
     source.keep(it.span, check_tool_name(it.name).map_err(|err| err.to_string()));
     if it.command.it.first().is_none_or(String::is_empty) {

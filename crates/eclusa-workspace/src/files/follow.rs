@@ -39,7 +39,7 @@ pub(super) enum Last {
 }
 
 /// What a name in a directory is.
-enum Step {
+enum PathStep {
     Directory(OwnedFd),
     Link(OsString),
     Other(Kind),
@@ -76,18 +76,18 @@ impl Files {
             }
             let above = here.as_ref().map_or_else(|| self.handle(), |it| it.as_fd());
             match step(above, &name).map_err(|err| FileError::io(&asked.shown, err))? {
-                Step::Directory(handle) => {
+                PathStep::Directory(handle) => {
                     done.push(self.spelled(above, name));
                     here = Some(handle);
                 }
-                Step::Link(_) if last == Last::Itself && todo.is_empty() => {
+                PathStep::Link(_) if last == Last::Itself && todo.is_empty() => {
                     done.push(self.spelled(above, name));
                 }
-                Step::Link(_) if last == Last::Itself && todo.iter().all(|it| it == ".") => {
+                PathStep::Link(_) if last == Last::Itself && todo.iter().all(|it| it == ".") => {
                     done.push(name);
                     return Err(not_a_directory(asked, &done, Kind::Link));
                 }
-                Step::Link(target) => {
+                PathStep::Link(target) => {
                     links += 1;
                     if links > LINKS {
                         return Err(FileError::Loop { asked: asked.shown.clone() });
@@ -103,15 +103,15 @@ impl Files {
                     }
                     todo.extend(path.into_iter().rev());
                 }
-                Step::Other(kind) if !todo.is_empty() => {
+                PathStep::Other(kind) if !todo.is_empty() => {
                     done.push(name);
                     return Err(not_a_directory(asked, &done, kind));
                 }
-                Step::Other(_) => done.push(self.spelled(above, name)),
-                Step::Missing if todo.iter().any(|it| it == "..") => {
+                PathStep::Other(_) => done.push(self.spelled(above, name)),
+                PathStep::Missing if todo.iter().any(|it| it == "..") => {
                     return Err(self.missing_at(asked, &done, &name));
                 }
-                Step::Missing => {
+                PathStep::Missing => {
                     done.push(name);
                     done.extend(todo.drain(..).rev().filter(|it| it != "."));
                 }
@@ -145,8 +145,8 @@ impl Files {
                 continue;
             }
             match step(here.as_fd(), &name).map_err(|_| outside())? {
-                Step::Directory(handle) => here = handle,
-                Step::Link(target) => {
+                PathStep::Directory(handle) => here = handle,
+                PathStep::Link(target) => {
                     *links += 1;
                     if *links > LINKS || is_proc(here.as_fd()) {
                         return Err(outside());
@@ -157,7 +157,7 @@ impl Files {
                     }
                     todo.extend(path.into_iter().rev());
                 }
-                Step::Other(_) | Step::Missing => return Err(outside()),
+                PathStep::Other(_) | PathStep::Missing => return Err(outside()),
             }
             if self.is_root(here.as_fd()) {
                 todo.reverse();
@@ -196,22 +196,22 @@ impl Files {
 }
 
 /// Looks at one name, and follows nothing.
-fn step(directory: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<Step> {
+fn step(directory: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<PathStep> {
     let flags = SEARCH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match openat(directory, name, flags, Mode::empty()) {
-        Ok(handle) => return Ok(Step::Directory(handle)),
-        Err(Errno::NOENT) => return Ok(Step::Missing),
+        Ok(handle) => return Ok(PathStep::Directory(handle)),
+        Err(Errno::NOENT) => return Ok(PathStep::Missing),
         Err(Errno::LOOP | Errno::NOTDIR | Errno::MLINK) => {}
         Err(err) => return Err(err),
     }
     match readlinkat(directory, name, Vec::new()) {
-        Ok(target) => Ok(Step::Link(to_os(target))),
+        Ok(target) => Ok(PathStep::Link(to_os(target))),
         Err(Errno::INVAL) => match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => Ok(Step::Other(Kind::of(&stat))),
-            Err(Errno::NOENT) => Ok(Step::Missing),
+            Ok(stat) => Ok(PathStep::Other(Kind::of(&stat))),
+            Err(Errno::NOENT) => Ok(PathStep::Missing),
             Err(err) => Err(err),
         },
-        Err(Errno::NOENT) => Ok(Step::Missing),
+        Err(Errno::NOENT) => Ok(PathStep::Missing),
         Err(err) => Err(err),
     }
 }

@@ -43,7 +43,7 @@ pub(super) struct Fed {
 
 /// An open block.
 #[derive(Debug, Clone, Copy)]
-struct Open {
+struct OpenFence {
     mark: u8,
     len: usize,
     label: Label,
@@ -69,7 +69,7 @@ enum FenceLine {
 /// The fences of one text.
 #[derive(Debug)]
 pub(super) struct Fences {
-    open: Option<Open>,
+    open: Option<OpenFence>,
     seen: FenceLine,
     line: u64,
     after_cr: bool,
@@ -129,7 +129,7 @@ impl Fences {
     /// What the bytes of an unfinished line are.
     fn pending(&self) -> Step {
         match (self.open, self.seen) {
-            (Some(Open { label: Label::Other, .. }), _) => Step::Text,
+            (Some(OpenFence { label: Label::Other, .. }), _) => Step::Text,
             (Some(_), _) => Step::Body,
             (
                 None,
@@ -223,7 +223,7 @@ impl Fences {
             FenceLine::Info { mark, len, label } => (mark, len, label),
             _ => return Step::Text,
         };
-        self.open = Some(Open { mark, len, label });
+        self.open = Some(OpenFence { mark, len, label });
         match label {
             Label::Other => Step::Text,
             label => Step::Opened(label),

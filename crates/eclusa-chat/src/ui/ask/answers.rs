@@ -30,7 +30,7 @@ impl AskedQuestion {
 
 /// Who waits for an answer, by what it must be bound to.
 #[derive(Default)]
-struct Open {
+struct OpenQuestions {
     waiting: HashMap<String, oneshot::Sender<Answer>>,
     /// Nothing more will be answered.
     ended: bool,
@@ -39,14 +39,14 @@ struct Open {
 /// Puts questions to the program on the other side of stdin and stdout.
 pub(super) struct StdinApprover {
     ask: mpsc::UnboundedSender<AskedQuestion>,
-    open: Arc<Mutex<Open>>,
+    open: Arc<Mutex<OpenQuestions>>,
 }
 
 impl StdinApprover {
     /// The approver, and the questions to be printed.
     pub(super) fn new() -> (StdinApprover, mpsc::UnboundedReceiver<AskedQuestion>) {
         let (ask, asked) = mpsc::unbounded_channel();
-        let open = Arc::new(Mutex::new(Open::default()));
+        let open = Arc::new(Mutex::new(OpenQuestions::default()));
         let reading = open.clone();
         // Reading blocks, and nobody waits for its end.
         std::thread::spawn(move || {
@@ -63,7 +63,7 @@ impl StdinApprover {
 }
 
 /// Takes one line. One that is no answer, or is bound to another question, counts for nothing.
-fn take(open: &Mutex<Open>, line: &str) {
+fn take(open: &Mutex<OpenQuestions>, line: &str) {
     let Ok(said) = serde_json::from_str::<Value>(line) else { return };
     let text = |name: &str| said.get(name).and_then(Value::as_str).unwrap_or_default();
     let answer = match text("answer") {

@@ -56,11 +56,7 @@ fn fix(machine: &HostCapabilities, part: Missing) -> Option<&'static str> {
     }
     match part {
         // They come with namespaces.
-        Missing::Staging | Missing::FreshProc | Missing::Signals
-            if is_missing(Missing::Namespaces) =>
-        {
-            None
-        }
+        Missing::Staging | Missing::FreshProc if is_missing(Missing::Namespaces) => None,
         Missing::Namespaces => Some(match errno {
             Some(Errno::NOSYS) => {
                 "Linux 5.12 or newer; in a container, one whose seccomp profile is newer"
