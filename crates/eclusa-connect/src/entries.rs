@@ -73,7 +73,8 @@ pub fn shell_quoted(word: &str) -> String {
 /// What a hook runs. Should our program be missing, killed or broken, the tail says no.
 pub(crate) fn hook_line(agent: &str, facts: &InstallFacts) -> String {
     format!(
-        "{} hook {agent} || {{ echo 'eclusa: the hook did not run, so the call is refused' >&2; exit 2; }}",
+        "{} hook {agent} || {{ echo 'eclusa: the hook did not run, so the call is refused; if eclusa was removed, install \
+         it again or take its hooks out of the settings of this agent' >&2; exit 2; }}",
         shell_quoted(&facts.program),
     )
 }

@@ -26,12 +26,12 @@ pub fn probe(state: &Path) -> HostCapabilities {
     in_place(capabilities)
 }
 
-/// True when the level is more than `none` by what the kernel says of itself, which takes two system
-/// calls. Otherwise [`probe`] finds it out.
+/// True when the level is more than `none` by what the kernel says of itself, which takes a few system
+/// calls. Behind a filter of somebody else's the kernel's word is not enough. Otherwise [`probe`] finds it out.
 #[must_use]
 pub fn surely_holds_something() -> bool {
     let features = kernel_features();
-    features.landlock > 0 && features.seccomp
+    features.landlock > 0 && features.seccomp && !kernel::is_filtered()
 }
 
 /// What the kernel says of itself; whether it lets this process use it is found by trying.

@@ -336,6 +336,7 @@ fn use_wal(connection: &Connection, path: &Path, busy: Duration) -> Result<(), S
 
 /// Brings the file to the newest format, one step and one transaction at a time.
 fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    keep_copy(connection, path)?;
     loop {
         let step = connection
             .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
@@ -348,6 +349,22 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
         step.pragma_update(None, "application_id", APPLICATION).in_store(path)?;
         step.pragma_update(None, "user_version", format + 1).in_store(path)?;
         step.commit().in_store(path)?;
+    }
+}
+
+/// Keeps what an older program wrote beside it, before it is brought to the newest format.
+fn keep_copy(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let format = recognise(connection, path)?;
+    let is_older = usize::try_from(format).is_ok_and(|it| (1..STEPS.len()).contains(&it));
+    let copy = beside(path, &format!(".format-{format}"));
+    if !is_older || copy.exists() {
+        return Ok(());
+    }
+    let text = copy.to_string_lossy();
+    match connection.execute("VACUUM INTO ?1", [&*text]) {
+        // Another process was faster.
+        Err(_) if copy.exists() => Ok(()),
+        copied => copied.map(|_| ()).in_store(path),
     }
 }
 

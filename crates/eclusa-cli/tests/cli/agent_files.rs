@@ -176,3 +176,73 @@ fn a_machine_is_connected_once_and_given_back_byte_for_byte() {
         assert_eq!(files(), before, "{agent}");
     }
 }
+
+/// Before the program is removed one command takes everything back, so that no agent is left with a hook that is gone.
+#[test]
+fn one_command_takes_every_agent_back() {
+    eclusa_testing::needs!(Namespaces);
+    let world = World::new();
+    fs::create_dir_all(world.path("etc")).unwrap();
+    let files =
+        || (tree(&world.path("etc")), tree(&world.path("home")), tree(&world.path("workspace")));
+    let before = files();
+    for args in [
+        &["install", "claude-code"][..],
+        &["install", "codex"],
+        &["install", "gemini", "--project"],
+        &["install", "claude-code", "--managed"],
+    ] {
+        let ran = on_machine(&world, args);
+        assert_eq!(ran.code, 0, "{args:?} {ran:?}");
+    }
+    let ran = on_machine(&world, &["--dry-run", "uninstall", "--all"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_ne!(files(), before, "it was only shown");
+    let ran = on_machine(&world, &["uninstall", "--all", "--managed"]);
+    assert!(ran.code == 0 && ran.out.contains("no longer connected (managed)"), "{ran:?}");
+    assert!(!ran.out.contains("(user)"), "{ran:?}");
+    let ran = on_machine(&world, &["uninstall", "--all"]);
+    assert_eq!(ran.out.matches("no longer connected").count(), 3, "{ran:?}");
+    assert_eq!(files(), before);
+    let again = on_machine(&world, &["uninstall", "--all"]);
+    assert!(again.code == 0 && again.out.contains("no agent is connected"), "{again:?}");
+    let both = world.eclusa(&["uninstall", "claude-code", "--all"]);
+    assert_eq!(both.code, 2, "{both:?}");
+}
+
+/// A file that cannot be read keeps nobody else's from being given back, and is told.
+#[test]
+fn what_cannot_be_taken_back_is_told_and_the_rest_is() {
+    let world = World::new();
+    for agent in ["claude-code", "gemini"] {
+        assert_eq!(world.eclusa(&["install", agent]).code, 0);
+    }
+    world.write("home/.gemini/settings.json", "{ no JSON");
+    let ran = world.eclusa(&["uninstall", "--all", "--user"]);
+    assert!(ran.code == 1 && ran.out.contains("Gemini CLI (user): "), "{ran:?}");
+    assert!(ran.out.contains("Claude Code is no longer connected (user)"), "{ran:?}");
+    assert_eq!(fs::read_to_string(world.path("home/.gemini/settings.json")).unwrap(), "{ no JSON");
+}
+
+/// Where AppArmor restricts user namespaces, a profile is for this program alone.
+#[test]
+fn a_profile_of_apparmor_is_written_for_this_program_and_taken_away() {
+    eclusa_testing::needs!(Namespaces);
+    let world = World::new();
+    fs::create_dir_all(world.path("etc")).unwrap();
+    let ran = on_machine(&world, &["install", "--apparmor"]);
+    assert!(ran.code == 0 && ran.out.contains("no AppArmor"), "{ran:?}");
+    fs::create_dir(world.path("etc/apparmor.d")).unwrap();
+    let shown = on_machine(&world, &["--dry-run", "install", "--apparmor"]);
+    assert!(shown.code == 0 && shown.out.contains("userns,"), "{shown:?}");
+    let place = world.path("etc/apparmor.d/eclusa");
+    assert!(!place.exists(), "it was only shown");
+    let ran = on_machine(&world, &["install", "--apparmor"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let text = fs::read_to_string(&place).unwrap();
+    let program = env!("CARGO_BIN_EXE_eclusa");
+    assert!(text.contains(&format!("profile eclusa \"{program}\" flags=(unconfined)")), "{text}");
+    assert!(on_machine(&world, &["install", "--apparmor"]).out.contains("as it should be"));
+    let ran = on_machine(&world, &["uninstall", "--apparmor"]);
+    assert!(ran.code == 0 && !place.exists(), "{ran:?}");
+}

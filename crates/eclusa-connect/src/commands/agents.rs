@@ -17,9 +17,11 @@ use crate::commands::{
 };
 use crate::{AGENTS, AgentSpec, InstallFacts};
 
+mod apparmor;
 mod backup;
 mod install;
 mod prove;
+mod runner_cache;
 mod settings_files;
 mod status;
 
@@ -57,15 +59,41 @@ Comments and order of the files are kept; a file that cannot be parsed is left a
 uninstall` restores the files byte for byte where nobody has changed them since. `eclusa status` says \
 what holds, and what you must still confirm.")]
     Install {
-        /// Which agent, and where.
+        /// The agent
+        #[arg(help = agent_help(|_| true), required_unless_present = "apparmor")]
+        agent: Option<String>,
+        /// For whom.
         #[command(flatten)]
-        args: InstallArgs,
+        scope: ScopeArgs,
         /// Leave the agent's other servers outside the gate
         #[arg(long)]
         plain_servers: bool,
+        /// Let this program use user namespaces where AppArmor restricts them (Ubuntu); needs root
+        #[arg(long, conflicts_with_all = ["agent", "ScopeArgs", "plain_servers"])]
+        apparmor: bool,
     },
     /// Take out of an agent's settings what install put in
-    Uninstall(InstallArgs),
+    #[command(after_help = "\
+Examples:
+  eclusa uninstall claude-code        one agent, for you
+  eclusa uninstall --all              every agent: for you, in this project, and on this machine where you may
+  eclusa uninstall --all --managed    every agent, for the whole machine
+
+Run `eclusa uninstall --all` before you remove the program: an agent whose hook is gone is told no for every call.")]
+    Uninstall {
+        /// The agent
+        #[arg(help = agent_help(|_| true), required_unless_present_any = ["all", "apparmor"])]
+        agent: Option<String>,
+        /// For whom.
+        #[command(flatten)]
+        scope: ScopeArgs,
+        /// Every agent
+        #[arg(long, conflicts_with = "agent")]
+        all: bool,
+        /// Take away what `install --apparmor` wrote; needs root
+        #[arg(long, conflicts_with_all = ["agent", "all", "ScopeArgs"])]
+        apparmor: bool,
+    },
     /// Show which agents are connected and what is not covered
     #[command(after_help = status_help())]
     Status {
@@ -152,12 +180,13 @@ Exit codes: that of the agent; 3 where the rules refuse it or its changes; 130 w
     )
 }
 
-/// Which agent, and where.
-#[derive(Debug, Args)]
-pub struct InstallArgs {
-    /// The agent
-    #[arg(help = agent_help(|_| true))]
-    pub agent: String,
+// For whom something is installed. (A doc comment would replace the command's own text.)
+#[derive(Debug, Clone, Copy, Args)]
+#[expect(
+    missing_docs,
+    reason = "a doc comment would replace the text of the command that flattens it"
+)]
+pub struct ScopeArgs {
     /// For you, in every project (default)
     #[arg(long, conflicts_with_all = ["project", "managed"])]
     pub user: bool,
@@ -193,10 +222,18 @@ pub async fn run(global: &Global, command: AgentsCommand) -> Result<Exit, Failur
         AgentsCommand::Hook { .. } | AgentsCommand::Acp(_) | AgentsCommand::Guard(_) => {
             Ok(Exit::Usage)
         }
-        AgentsCommand::Install { args, plain_servers } => {
-            install::install(global, &args, plain_servers, &mut screen)
+        AgentsCommand::Install { apparmor: true, .. } => apparmor::install(global, &mut screen),
+        AgentsCommand::Uninstall { apparmor: true, .. } => apparmor::uninstall(global, &mut screen),
+        AgentsCommand::Install { agent, scope, plain_servers, .. } => {
+            let agent = find_agent(agent.as_deref().unwrap_or_default())?;
+            install::install(global, agent, InstallScope::new(scope), plain_servers, &mut screen)
         }
-        AgentsCommand::Uninstall(args) => install::uninstall(global, &args, &mut screen),
+        AgentsCommand::Uninstall { agent: Some(agent), scope, .. } => {
+            install::uninstall(global, find_agent(&agent)?, InstallScope::new(scope), &mut screen)
+        }
+        AgentsCommand::Uninstall { scope, .. } => {
+            install::uninstall_all(global, &InstallScope::chosen(scope), &mut screen)
+        }
         AgentsCommand::Status { agent, prove } => {
             status::run(global, agent.as_deref(), prove, &mut screen).await
         }
@@ -217,7 +254,15 @@ impl InstallScope {
     const ALL: [InstallScope; 3] =
         [InstallScope::Managed, InstallScope::User, InstallScope::Project];
 
-    fn new(args: &InstallArgs) -> InstallScope {
+    /// The scopes that were named; all of them where none was.
+    fn chosen(args: ScopeArgs) -> Vec<InstallScope> {
+        match args.user || args.project || args.managed {
+            true => vec![InstallScope::new(args)],
+            false => InstallScope::ALL.to_vec(),
+        }
+    }
+
+    fn new(args: ScopeArgs) -> InstallScope {
         match (args.project, args.managed) {
             (true, _) => InstallScope::Project,
             (_, true) => InstallScope::Managed,

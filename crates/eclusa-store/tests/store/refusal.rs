@@ -69,6 +69,28 @@ fn a_newer_format_is_refused() {
 }
 
 #[test]
+fn an_older_format_is_brought_up_to_date_and_a_copy_of_it_is_kept() {
+    let room = Room::new();
+    fill(&room.open(), 3);
+    room.stranger().execute_batch("DROP TABLE sessions; PRAGMA user_version = 5").unwrap();
+    drop(room.open());
+    let number = |connection: &rusqlite::Connection, sql: &str| {
+        connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap()
+    };
+    let mut name = room.path().into_os_string();
+    name.push(".format-5");
+    let copy = crate::room::stranger(name.as_ref());
+    for (connection, format) in [(&room.stranger(), 6), (&copy, 5)] {
+        assert_eq!(number(connection, "PRAGMA user_version"), format);
+        assert_eq!(number(connection, "SELECT count(*) FROM records"), 6);
+    }
+    // Nothing older is left to be copied.
+    copy.execute_batch("PRAGMA user_version = 4").unwrap();
+    drop(room.open());
+    assert_eq!(number(&copy, "PRAGMA user_version"), 4);
+}
+
+#[test]
 fn missing_tables_are_refused() {
     let altered = "ALTER TABLE questions DROP COLUMN edit";
     for sql in ["DROP TABLE head", "DROP INDEX records_start", "DROP TABLE opened", altered] {

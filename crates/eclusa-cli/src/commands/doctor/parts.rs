@@ -63,7 +63,7 @@ fn fix(machine: &HostCapabilities, part: Missing) -> Option<&'static str> {
             }
             Some(Errno::NOSPC) => "`sysctl user.max_user_namespaces=15000`",
             Some(Errno::ACCESS) => {
-                "an AppArmor profile with `userns` for this program (docs/sandbox.md has it)"
+                "`sudo eclusa install --apparmor`: a profile of AppArmor for this program alone"
             }
             _ => {
                 "let users make them: `sysctl kernel.unprivileged_userns_clone=1`; in a container, a \

@@ -3,9 +3,9 @@
 use similar::{Algorithm, DiffTag, capture_diff_slices, group_diff_ops};
 
 use super::{
-    InstallArgs, InstallScope,
+    InstallScope,
     backup::{Backup, SavedFile},
-    find_agent,
+    runner_cache::refuse_runner_cache,
     settings_files::{self, SettingsFile, files},
 };
 use crate::commands::{
@@ -13,18 +13,19 @@ use crate::commands::{
     global::Global,
     screen::{Screen, note, sanitize},
 };
-use crate::{ListedServer, ServerPosition};
+use crate::{AGENTS, AgentSpec, ListedServer, ServerPosition};
 
 /// Lines that are shown around those that change.
 const CONTEXT: usize = 2;
 
 pub(super) fn install(
     global: &Global,
-    args: &InstallArgs,
+    agent: &AgentSpec,
+    scope: InstallScope,
     plain_servers: bool,
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
-    let (agent, scope) = (find_agent(&args.agent)?, InstallScope::new(args));
+    refuse_runner_cache(&std::env::current_exe()?)?;
     let mut files = files(global, agent, scope)?;
     for file in files.iter_mut().filter(|_| plain_servers) {
         file.entries.retain(|it| !it.is_other_servers());
@@ -82,16 +83,61 @@ pub(super) fn install(
         servers.extend(file.other_servers(new)?);
     }
     tell_servers(&servers, screen)?;
-    note(&format!("`eclusa uninstall {}` takes it back", args.agent));
+    note(&format!("`eclusa uninstall {}` takes it back", agent.name));
     Ok(Exit::Done)
 }
 
 pub(super) fn uninstall(
     global: &Global,
-    args: &InstallArgs,
+    agent: &AgentSpec,
+    scope: InstallScope,
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
-    let (agent, scope) = (find_agent(&args.agent)?, InstallScope::new(args));
+    if !take_out(global, agent, scope, screen)? {
+        screen.line(&format!("{agent} is not connected: nothing to take out"))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Every agent's, whatever becomes of the others.
+pub(super) fn uninstall_all(
+    global: &Global,
+    scopes: &[InstallScope],
+    screen: &mut Screen,
+) -> Result<Exit, Failure> {
+    let (mut taken, mut failed) = (0, 0);
+    for (agent, scope) in AGENTS.iter().flat_map(|agent| scopes.iter().map(move |it| (agent, *it)))
+    {
+        match take_out(global, agent, scope, screen) {
+            Ok(was_there) => taken += usize::from(was_there),
+            Err(failure) => {
+                failed += 1;
+                screen.line(&sanitize(&format!(
+                    "{agent} ({}): {}",
+                    scope.name(),
+                    failure.message()
+                )))?;
+            }
+        }
+    }
+    if taken == 0 && failed == 0 {
+        screen.line("no agent is connected: nothing to take out")?;
+    }
+    if scopes.contains(&InstallScope::Project) {
+        note(
+            "other projects that were connected with `--project` are not known: run it there, too",
+        );
+    }
+    Ok(if failed == 0 { Exit::Done } else { Exit::Failed })
+}
+
+/// Takes out what is ours; false where there is nothing.
+fn take_out(
+    global: &Global,
+    agent: &AgentSpec,
+    scope: InstallScope,
+    screen: &mut Screen,
+) -> Result<bool, Failure> {
     let files = files(global, agent, scope)?;
     let backup = Backup::load(global, agent, scope)?;
     let mut planned = Vec::new();
@@ -105,20 +151,19 @@ pub(super) fn uninstall(
     }
     planned.retain(|(file, left)| file.text != *left);
     if planned.is_empty() {
-        screen.line(&format!("{agent} is not connected: nothing to take out"))?;
-        return Ok(Exit::Done);
+        return Ok(false);
     }
     for (file, left) in &planned {
         show(screen, file, left.as_deref().unwrap_or_default())?;
     }
     if global.dry_run {
         note("nothing was written (--dry-run)");
-        return Ok(Exit::Done);
+        return Ok(true);
     }
     settings_files::write_all(planned.iter().map(|(file, left)| (*file, left.as_deref())))?;
     Backup::forget(global, agent, scope)?;
     screen.line(&format!("{agent} is no longer connected ({})", scope.name()))?;
-    Ok(Exit::Done)
+    Ok(true)
 }
 
 /// Which servers are behind the gate now, and which are not.
