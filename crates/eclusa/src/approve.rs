@@ -16,7 +16,8 @@ pub use outbox::{
     DueNotification, FailedNotification, NotificationEvent, NotificationTarget, Outbox, retry_after,
 };
 pub use questions::{
-    GivenAnswer, NO_COVERS, QuestionPage, Questions, QueueError, QueuedQuestion, YES_VALID,
+    GivenAnswer, NO_COVERS, QuestionPage, Questions, QueueError, QueueFuture, QueuedQuestion,
+    YES_VALID,
 };
 pub use render::{Line, Rendered, Role, render};
 pub use state::{QuestionEvent, QuestionState, QuestionTimes};
