@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use eclusa::*;
-use eclusa_chat::{Conversation, ConversationSetup, MemoryTranscripts, Persona, TurnEnd};
+use eclusa_chat::{Conversation, ConversationSetup, Persona, TurnEnd};
 use eclusa_models::{ScriptModel, TurnLimits};
 use serde_json::json;
 
@@ -11,6 +11,12 @@ use crate::{
     gate,
     measure::{Told, line, shortest},
 };
+
+#[path = "../../crates/eclusa-chat/tests/agent/memory_transcripts.rs"]
+#[expect(dead_code, reason = "tests see what happens where nothing can be kept")]
+mod memory_transcripts;
+
+use memory_transcripts::MemoryTranscripts;
 
 /// Steps of one turn.
 const STEPS: u32 = 50;

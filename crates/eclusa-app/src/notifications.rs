@@ -9,8 +9,8 @@ use eclusa::{
     settings::Endpoint,
     store::{ApprovalQueue, Store},
 };
-use eclusa_approvals::{NotificationKind, NotificationText, OutgoingNotification, WebhookSecrets};
-use eclusa_config::{ApprovalsSettings, NotificationForm, NotificationSettings};
+use eclusa_approvals::{NotificationText, OutgoingNotification, WebhookSecrets};
+use eclusa_config::{ApprovalsSettings, NotificationSettings};
 use tokio::sync::Mutex;
 
 use crate::{
@@ -122,13 +122,7 @@ impl NotificationSender {
             now: SystemClock.unix_ms(),
         };
         let secrets = settings.secret.as_deref().map(secrets).transpose()?;
-        let kind = match settings.form {
-            NotificationForm::Webhook => NotificationKind::Webhook,
-            NotificationForm::Slack => NotificationKind::Slack,
-            NotificationForm::Ntfy => NotificationKind::Ntfy,
-            NotificationForm::Command => NotificationKind::Command,
-        };
-        let outgoing = text.outgoing(kind, secrets.as_ref());
+        let outgoing = text.outgoing(settings.kind, secrets.as_ref());
         match &settings.reach {
             Endpoint::Command(command) => self.run(command, outgoing).await,
             Endpoint::Url { url, headers } => {

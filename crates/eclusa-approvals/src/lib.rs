@@ -15,7 +15,7 @@ mod signers;
 mod workspaces;
 
 pub use key_file::KeyFile;
-pub use notify::{NotificationKind, NotificationText, OutgoingNotification, WebhookSecrets};
+pub use notify::{NotificationText, OutgoingNotification, WebhookSecrets};
 pub use people::{KeyKind, People, PeopleError, Person, PersonKey};
 pub use server::{ApprovalsPage, ServerLimits, serve};
 pub use workspaces::{CallEffects, Suggestion, WorkspaceEntry, Workspaces};

@@ -4,6 +4,7 @@
 use eclusa::{
     approve::{DueNotification, NotificationEvent},
     one_line,
+    settings::NotificationKind,
 };
 use serde_json::{Value, json};
 
@@ -15,19 +16,6 @@ pub use signature::WebhookSecrets;
 
 /// So much of the arguments is told where they are told at all, in characters.
 const MAX_ARGS: usize = 2_000;
-
-/// Who receives it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NotificationKind {
-    /// A service that takes Standard Webhooks.
-    Webhook,
-    /// An incoming webhook of Slack, or of anything compatible.
-    Slack,
-    /// A topic of ntfy, or of anything compatible.
-    Ntfy,
-    /// A program that gets JSON on its input.
-    Command,
-}
 
 /// What is told, and how much of it.
 #[derive(Debug)]

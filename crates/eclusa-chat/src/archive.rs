@@ -3,18 +3,14 @@
 use std::{fs::File, path::PathBuf, sync::Arc};
 
 use eclusa::{
-    store::{ItemRow, ItemSize, Store, TranscriptError, TranscriptRow},
+    store::{ItemRow, ItemSize, Store, TranscriptError, TranscriptFuture, TranscriptHead},
     workspace::private_file,
 };
-use futures::future::BoxFuture;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::{
     item::TranscriptItem,
-    transcript::{
-        ArchiveError, CallFate, ConversationHead, ConversationLock, EntrySize, TranscriptStore,
-        fate_in,
-    },
+    transcript::{CallFate, ConversationLock, TranscriptStore, fate_in},
 };
 
 /// Conversations in a store, each held by one process at a time.
@@ -36,8 +32,8 @@ impl Archive {
     }
 
     /// The conversations, those that were touched last first.
-    pub fn list(&self, limit: usize) -> Result<Vec<ConversationHead>, TranscriptError> {
-        Ok(self.store.transcripts(limit)?.into_iter().map(from_row).collect())
+    pub fn list(&self, limit: usize) -> Result<Vec<TranscriptHead>, TranscriptError> {
+        self.store.transcripts(limit)
     }
 
     /// The newest entries with all of these words, and their conversations.
@@ -57,24 +53,17 @@ struct LockFile(#[expect(dead_code, reason = "held, never read")] File);
 impl ConversationLock for LockFile {}
 
 impl TranscriptStore for Archive {
-    fn create(&self, head: ConversationHead) -> BoxFuture<'_, Result<bool, ArchiveError>> {
-        Box::pin(async move { self.store.create_transcript(to_row(head)).await.map_err(failed) })
+    fn create(&self, head: TranscriptHead) -> TranscriptFuture<'_, bool> {
+        self.store.create_transcript(head)
     }
 
-    fn append(
-        &self,
-        head: ConversationHead,
-        items: Vec<TranscriptItem>,
-    ) -> BoxFuture<'_, Result<(), ArchiveError>> {
+    fn append(&self, head: TranscriptHead, items: Vec<TranscriptItem>) -> TranscriptFuture<'_, ()> {
         let id = head.id.clone();
         let rows = items.into_iter().map(|it| item_row(&id, it)).collect();
-        Box::pin(async move { self.store.append_items(to_row(head), rows).await.map_err(failed) })
+        self.store.append_items(head, rows)
     }
 
-    fn items<'a>(
-        &'a self,
-        id: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<TranscriptItem>, ArchiveError>> {
+    fn items<'a>(&'a self, id: &'a str) -> TranscriptFuture<'a, Vec<TranscriptItem>> {
         self.items_between(id, (0, u64::MAX), usize::MAX)
     }
 
@@ -83,7 +72,7 @@ impl TranscriptStore for Archive {
         id: &'a str,
         (from, to): (u64, u64),
         longest_output: usize,
-    ) -> BoxFuture<'a, Result<Vec<TranscriptItem>, ArchiveError>> {
+    ) -> TranscriptFuture<'a, Vec<TranscriptItem>> {
         Box::pin(async move {
             let (mut items, mut damaged) = (Vec::new(), None);
             let mut each = |row: ItemRow| {
@@ -96,40 +85,27 @@ impl TranscriptStore for Archive {
                     None => damaged = damaged.or(Some(seq)),
                 }
             };
-            self.store.each_item(id, from, to, &mut each).map_err(failed)?;
+            self.store.each_item(id, from, to, &mut each)?;
             match damaged {
                 Some(seq) => {
-                    Err(ArchiveError(format!("entry {id}.{seq} of the session is damaged")))
+                    Err(TranscriptError(format!("entry {id}.{seq} of the session is damaged")))
                 }
                 None => Ok(items),
             }
         })
     }
 
-    fn sizes<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Vec<EntrySize>, ArchiveError>> {
-        let size = |it: ItemSize| EntrySize {
-            seq: it.seq,
-            message: it.message,
-            role: it.role,
-            kind: it.kind,
-            bytes: it.bytes,
-        };
-        Box::pin(async move {
-            let sizes = self.store.item_sizes(id).map_err(failed)?;
-            Ok(sizes.into_iter().map(size).collect())
-        })
+    fn sizes<'a>(&'a self, id: &'a str) -> TranscriptFuture<'a, Vec<ItemSize>> {
+        Box::pin(async move { self.store.item_sizes(id) })
     }
 
-    fn head<'a>(
-        &'a self,
-        id: &'a str,
-    ) -> BoxFuture<'a, Result<Option<ConversationHead>, ArchiveError>> {
-        Box::pin(async move { Ok(self.store.transcript(id).map_err(failed)?.map(from_row)) })
+    fn head<'a>(&'a self, id: &'a str) -> TranscriptFuture<'a, Option<TranscriptHead>> {
+        Box::pin(async move { self.store.transcript(id) })
     }
 
-    fn lock(&self, id: &str) -> Result<Option<Box<dyn ConversationLock>>, ArchiveError> {
+    fn lock(&self, id: &str) -> Result<Option<Box<dyn ConversationLock>>, TranscriptError> {
         let failed =
-            |err: std::io::Error| ArchiveError(format!("the session cannot be locked: {err}"));
+            |err: std::io::Error| TranscriptError(format!("the session cannot be locked: {err}"));
         let file = private_file::open_lock(&self.locks.join(id)).map_err(failed)?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Some(Box::new(LockFile(file)))),
@@ -138,28 +114,24 @@ impl TranscriptStore for Archive {
         }
     }
 
-    fn keep_picture(
-        &self,
-        sha256: String,
-        bytes: Arc<[u8]>,
-    ) -> BoxFuture<'_, Result<(), ArchiveError>> {
-        Box::pin(
-            async move { self.store.keep_picture(sha256, bytes.to_vec()).await.map_err(failed) },
-        )
+    fn keep_picture(&self, sha256: String, bytes: Arc<[u8]>) -> TranscriptFuture<'_, ()> {
+        self.store.keep_picture(sha256, bytes.to_vec())
     }
 
-    fn picture<'a>(
-        &'a self,
-        sha256: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Arc<[u8]>>, ArchiveError>> {
-        Box::pin(async move { Ok(self.store.picture(sha256).map_err(failed)?.map(Arc::from)) })
+    fn picture<'a>(&'a self, sha256: &'a str) -> TranscriptFuture<'a, Option<Arc<[u8]>>> {
+        Box::pin(async move { Ok(self.store.picture(sha256)?.map(Arc::from)) })
     }
 
-    fn log_head(&self) -> Result<u64, ArchiveError> {
+    fn log_head(&self) -> Result<u64, TranscriptError> {
         self.store.head().map(|it| it.seq).map_err(failed)
     }
 
-    fn fate(&self, conversation: &str, call: &str, after: u64) -> Result<CallFate, ArchiveError> {
+    fn fate(
+        &self,
+        conversation: &str,
+        call: &str,
+        after: u64,
+    ) -> Result<CallFate, TranscriptError> {
         let (mut from, mut fate) = (after + 1, CallFate::NotRun);
         loop {
             let records = self.store.records(from, BATCH).map_err(failed)?;
@@ -184,40 +156,8 @@ impl TranscriptStore for Archive {
     }
 }
 
-fn failed(err: impl std::fmt::Display) -> ArchiveError {
-    ArchiveError(err.to_string())
-}
-
-fn to_row(head: ConversationHead) -> TranscriptRow {
-    TranscriptRow {
-        id: head.id,
-        parent: head.parent,
-        title: head.title,
-        persona: head.persona,
-        model: head.model,
-        created: head.created,
-        touched: head.touched,
-        taint: head.taint,
-        usage: head.usage.to_string(),
-        turns: 0,
-        calls: 0,
-    }
-}
-
-fn from_row(row: TranscriptRow) -> ConversationHead {
-    ConversationHead {
-        id: row.id,
-        parent: row.parent,
-        title: row.title,
-        persona: row.persona,
-        model: row.model,
-        created: row.created,
-        touched: row.touched,
-        taint: row.taint,
-        usage: serde_json::from_str(&row.usage).unwrap_or_default(),
-        turns: row.turns,
-        calls: row.calls,
-    }
+fn failed(err: impl std::fmt::Display) -> TranscriptError {
+    TranscriptError(err.to_string())
 }
 
 fn item_row(conversation: &str, item: TranscriptItem) -> ItemRow {

@@ -14,7 +14,7 @@ use crate::{
     limits::TurnBudget,
     model::{Model, ModelReply, ModelRequest, StopReason},
     persona::Persona,
-    transcript::{ArchiveError, ConversationHead, ConversationLock, TranscriptStore},
+    transcript::{ConversationLock, TranscriptError, TranscriptHead, TranscriptStore},
 };
 
 mod approvals;
@@ -43,7 +43,7 @@ const MAX_PICTURE: usize = 5 << 20;
 
 /// A conversation with a model. One process has it at a time.
 pub struct Conversation {
-    head: ConversationHead,
+    head: TranscriptHead,
     items: Vec<TranscriptItem>,
     /// What the model is shown of them.
     view: View,
@@ -89,7 +89,7 @@ struct RequestBody {
 /// Why a turn cannot go on.
 enum TurnFailure {
     /// What must be durable is not.
-    Archive(ArchiveError),
+    Archive(TranscriptError),
     /// What must be on record is not, or the model gives no reply.
     Other(String),
     /// What is to be summed up does not fit the model's window.
@@ -98,8 +98,8 @@ enum TurnFailure {
     Ended(TurnEnd),
 }
 
-impl From<ArchiveError> for TurnFailure {
-    fn from(err: ArchiveError) -> TurnFailure {
+impl From<TranscriptError> for TurnFailure {
+    fn from(err: TranscriptError) -> TurnFailure {
         TurnFailure::Archive(err)
     }
 }
@@ -111,7 +111,7 @@ impl Conversation {
     }
 
     /// What is known of it.
-    pub fn head(&self) -> &ConversationHead {
+    pub fn head(&self) -> &TranscriptHead {
         &self.head
     }
 

@@ -33,4 +33,4 @@ pub use events::{AgentEvent, CallOutcome, TurnEnd, TurnReport};
 pub use item::{AnswerItem, ItemBody, PictureRef, TaskOrigin, TranscriptItem};
 pub use persona::Persona;
 pub use task::{TaskRole, TaskTool};
-pub use transcript::{ConversationHead, MemoryTranscripts, TranscriptStore};
+pub use transcript::{TranscriptHead, TranscriptStore};

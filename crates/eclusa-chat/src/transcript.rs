@@ -1,12 +1,8 @@
 //! Where conversations are kept: appended to, read back, and what the log knows of their calls.
 
-use std::{
-    collections::{BTreeMap, HashMap, HashSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::sync::Arc;
 
-use eclusa::MemoryLog;
-use futures::future::BoxFuture;
+pub use eclusa::store::{ItemSize, TranscriptError, TranscriptFuture, TranscriptHead};
 use serde_json::Value;
 
 use crate::item::TranscriptItem;
@@ -18,38 +14,6 @@ mod markdown;
 pub use html::html;
 pub use import::{ImportFormat, ImportedTranscript, import};
 pub use markdown::markdown;
-
-/// What is known of a conversation without reading it.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct ConversationHead {
-    /// Its name: six letters and digits.
-    pub id: String,
-    /// The conversation that it was forked from, or that started it.
-    pub parent: Option<String>,
-    /// What it is about: the beginning of the first words.
-    pub title: String,
-    /// The persona.
-    pub persona: String,
-    /// The model, as the configuration calls it.
-    pub model: String,
-    /// When it began, in milliseconds since 1970.
-    pub created: u64,
-    /// When something was last kept.
-    pub touched: u64,
-    /// What brought text from outside into it.
-    pub taint: Option<String>,
-    /// What it cost so far, as the loop keeps it.
-    pub usage: Value,
-    /// How many turns it has; filled in when it is read.
-    pub turns: u64,
-    /// How many calls it has; filled in when it is read.
-    pub calls: u64,
-}
-
-/// Why something could not be kept or read. One sentence.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct ArchiveError(pub String);
 
 /// What the log knows of a call that has no answer in the transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,39 +41,19 @@ pub enum CallFate {
     },
 }
 
-/// An entry without its contents.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EntrySize {
-    /// Its place in the conversation.
-    pub seq: u64,
-    /// Which message of the model it is part of.
-    pub message: Option<u64>,
-    /// Whose words it holds.
-    pub role: String,
-    /// What it is, as [`ItemBody::row_kind`](crate::ItemBody::row_kind) says it.
-    pub kind: String,
-    /// How long it is, in bytes.
-    pub bytes: u64,
-}
-
 /// Held by the one process that may append to a conversation; let go when it is dropped.
 pub trait ConversationLock: Send + Sync {}
 
 /// Where conversations are kept. What was appended is durable when the future resolves.
 pub trait TranscriptStore: Send + Sync {
     /// Begins a conversation. False when the id is taken.
-    fn create(&self, head: ConversationHead) -> BoxFuture<'_, Result<bool, ArchiveError>>;
+    fn create(&self, head: TranscriptHead) -> TranscriptFuture<'_, bool>;
 
     /// Appends entries, all or none, and with them what the head says now.
-    fn append(
-        &self,
-        head: ConversationHead,
-        items: Vec<TranscriptItem>,
-    ) -> BoxFuture<'_, Result<(), ArchiveError>>;
+    fn append(&self, head: TranscriptHead, items: Vec<TranscriptItem>) -> TranscriptFuture<'_, ()>;
 
     /// All entries of a conversation, oldest first.
-    fn items<'a>(&'a self, id: &'a str)
-    -> BoxFuture<'a, Result<Vec<TranscriptItem>, ArchiveError>>;
+    fn items<'a>(&'a self, id: &'a str) -> TranscriptFuture<'a, Vec<TranscriptItem>>;
 
     /// The entries from one place to another, both included. Outputs longer than this stay where
     /// they are: [`AnswerItem::in_archive`](crate::AnswerItem::in_archive).
@@ -118,7 +62,7 @@ pub trait TranscriptStore: Send + Sync {
         id: &'a str,
         (from, to): (u64, u64),
         longest_output: usize,
-    ) -> BoxFuture<'a, Result<Vec<TranscriptItem>, ArchiveError>> {
+    ) -> TranscriptFuture<'a, Vec<TranscriptItem>> {
         Box::pin(async move {
             let mut items = self.items(id).await?;
             items.retain(|it| (from..=to).contains(&it.seq));
@@ -128,8 +72,8 @@ pub trait TranscriptStore: Send + Sync {
     }
 
     /// All entries of a conversation without their contents, oldest first.
-    fn sizes<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Vec<EntrySize>, ArchiveError>> {
-        let size = |it: TranscriptItem| EntrySize {
+    fn sizes<'a>(&'a self, id: &'a str) -> TranscriptFuture<'a, Vec<ItemSize>> {
+        let size = |it: TranscriptItem| ItemSize {
             seq: it.seq,
             message: it.message,
             role: it.body.role().to_owned(),
@@ -140,32 +84,23 @@ pub trait TranscriptStore: Send + Sync {
     }
 
     /// The head of a conversation.
-    fn head<'a>(
-        &'a self,
-        id: &'a str,
-    ) -> BoxFuture<'a, Result<Option<ConversationHead>, ArchiveError>>;
+    fn head<'a>(&'a self, id: &'a str) -> TranscriptFuture<'a, Option<TranscriptHead>>;
 
     /// Takes a conversation for this process. `None`: another has it.
-    fn lock(&self, id: &str) -> Result<Option<Box<dyn ConversationLock>>, ArchiveError>;
+    fn lock(&self, id: &str) -> Result<Option<Box<dyn ConversationLock>>, TranscriptError>;
 
     /// Keeps a picture by its digest.
-    fn keep_picture(
-        &self,
-        sha256: String,
-        bytes: Arc<[u8]>,
-    ) -> BoxFuture<'_, Result<(), ArchiveError>>;
+    fn keep_picture(&self, sha256: String, bytes: Arc<[u8]>) -> TranscriptFuture<'_, ()>;
 
     /// A picture that was kept.
-    fn picture<'a>(
-        &'a self,
-        sha256: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Arc<[u8]>>, ArchiveError>>;
+    fn picture<'a>(&'a self, sha256: &'a str) -> TranscriptFuture<'a, Option<Arc<[u8]>>>;
 
     /// The number of the last record of the log.
-    fn log_head(&self) -> Result<u64, ArchiveError>;
+    fn log_head(&self) -> Result<u64, TranscriptError>;
 
     /// What the log knows of a call of this conversation, in the records after this number.
-    fn fate(&self, conversation: &str, call: &str, after: u64) -> Result<CallFate, ArchiveError>;
+    fn fate(&self, conversation: &str, call: &str, after: u64)
+    -> Result<CallFate, TranscriptError>;
 }
 
 /// What the records of a log say of a call: each is the body of one record and its number. A call of
@@ -203,127 +138,4 @@ pub fn fate_in<'a>(
         }
     }
     fate
-}
-
-/// Keeps conversations in memory, for tests and for programs that keep them elsewhere.
-#[derive(Clone, Default)]
-pub struct MemoryTranscripts {
-    kept: Arc<Mutex<Archive>>,
-    log: Arc<MemoryLog>,
-}
-
-#[derive(Default)]
-struct Archive {
-    heads: BTreeMap<String, ConversationHead>,
-    items: HashMap<String, Vec<TranscriptItem>>,
-    pictures: HashMap<String, Arc<[u8]>>,
-    held: HashSet<String>,
-    /// Refuses everything that would be kept, to see what happens then.
-    full: bool,
-}
-
-impl MemoryTranscripts {
-    /// Empty, beside this log.
-    pub fn beside(log: Arc<MemoryLog>) -> MemoryTranscripts {
-        MemoryTranscripts { kept: Arc::default(), log }
-    }
-
-    /// From now on nothing more can be kept.
-    pub fn fill_up(&self) {
-        self.archive().full = true;
-    }
-
-    fn archive(&self) -> MutexGuard<'_, Archive> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write<T>(&self, write: impl FnOnce(&mut Archive) -> T) -> Result<T, ArchiveError> {
-        let mut archive = self.archive();
-        match archive.full {
-            true => Err(ArchiveError("no space left for the transcript".to_owned())),
-            false => Ok(write(&mut archive)),
-        }
-    }
-}
-
-struct HeldInMemory(MemoryTranscripts, String);
-
-impl ConversationLock for HeldInMemory {}
-
-impl Drop for HeldInMemory {
-    fn drop(&mut self) {
-        self.0.archive().held.remove(&self.1);
-    }
-}
-
-impl TranscriptStore for MemoryTranscripts {
-    fn create(&self, head: ConversationHead) -> BoxFuture<'_, Result<bool, ArchiveError>> {
-        let created = self.write(|it| {
-            let free = !it.heads.contains_key(&head.id);
-            if free {
-                it.heads.insert(head.id.clone(), head);
-            }
-            free
-        });
-        Box::pin(std::future::ready(created))
-    }
-
-    fn append(
-        &self,
-        head: ConversationHead,
-        items: Vec<TranscriptItem>,
-    ) -> BoxFuture<'_, Result<(), ArchiveError>> {
-        let kept = self.write(|it| {
-            it.items.entry(head.id.clone()).or_default().extend(items);
-            it.heads.insert(head.id.clone(), head);
-        });
-        Box::pin(std::future::ready(kept))
-    }
-
-    fn items<'a>(
-        &'a self,
-        id: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<TranscriptItem>, ArchiveError>> {
-        let items = self.archive().items.get(id).cloned().unwrap_or_default();
-        Box::pin(std::future::ready(Ok(items)))
-    }
-
-    fn head<'a>(
-        &'a self,
-        id: &'a str,
-    ) -> BoxFuture<'a, Result<Option<ConversationHead>, ArchiveError>> {
-        let head = self.archive().heads.get(id).cloned();
-        Box::pin(std::future::ready(Ok(head)))
-    }
-
-    fn lock(&self, id: &str) -> Result<Option<Box<dyn ConversationLock>>, ArchiveError> {
-        let new = self.archive().held.insert(id.to_owned());
-        Ok(new.then(|| Box::new(HeldInMemory(self.clone(), id.to_owned())) as _))
-    }
-
-    fn keep_picture(
-        &self,
-        sha256: String,
-        bytes: Arc<[u8]>,
-    ) -> BoxFuture<'_, Result<(), ArchiveError>> {
-        let kept = self.write(|it| drop(it.pictures.insert(sha256, bytes)));
-        Box::pin(std::future::ready(kept))
-    }
-
-    fn picture<'a>(
-        &'a self,
-        sha256: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Arc<[u8]>>, ArchiveError>> {
-        Box::pin(std::future::ready(Ok(self.archive().pictures.get(sha256).cloned())))
-    }
-
-    fn log_head(&self) -> Result<u64, ArchiveError> {
-        Ok(self.log.head().seq)
-    }
-
-    fn fate(&self, conversation: &str, call: &str, after: u64) -> Result<CallFate, ArchiveError> {
-        let records = self.log.records();
-        let after = records.iter().filter(|it| it.seq > after);
-        Ok(fate_in(after.map(|it| (it.seq, it.body.as_str())), conversation, call))
-    }
 }

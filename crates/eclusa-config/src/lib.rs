@@ -11,7 +11,7 @@ pub use error::{ConfigError, ConfigErrors};
 pub use grant_rule::{rule_text, with_rule};
 pub use layer::{Layer, Setting, Trust};
 pub use models::{KeySource, ModelSettings, PersonaSettings, PriceSettings, TurnSettings};
-pub use notifications::{ApprovalsSettings, NotificationForm, NotificationSettings};
+pub use notifications::{ApprovalsSettings, NotificationSettings};
 pub use preflight::{PreflightReach, PreflightSettings};
 pub use redact::{RedactRule, RedactSettings, RedactionError};
 pub use reviewers::{ReviewerSettings, ReviewsOn};

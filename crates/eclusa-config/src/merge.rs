@@ -1,6 +1,6 @@
 //! Lays one file on top of those below it.
 
-use std::{collections::HashMap, time::Duration};
+use std::{collections::HashMap, ops::Range, time::Duration};
 
 use eclusa::{Decision, policy::Matcher, preflight::PreflightStep};
 
@@ -13,9 +13,9 @@ use crate::{
     schema::{self, ConfigFile},
     servers,
     source::LayerReader,
-    tighten::{granted, set_enum, set_tightening, set_trusted_only},
+    tighten::{granted, is_looser, set_counts, set_enum, set_tightening, set_trusted_only},
     tools,
-    units::{self, Most, Size, positive_time},
+    units::{self, Size, positive_time},
     web,
 };
 
@@ -233,12 +233,6 @@ fn limits(source: &mut LayerReader<'_>, below: &mut Config, file: &schema::Limit
 
 fn effects(source: &mut LayerReader<'_>, below: &mut Config, file: &schema::EffectsSection) {
     let effects = &mut below.effects;
-    // No limit is the loosest of all.
-    let looser = |new: &Option<u64>, old: &Option<u64>| match (new, old) {
-        (Some(new), Some(old)) => new > old,
-        (None, old) => old.is_some(),
-        (Some(_), None) => false,
-    };
     let counts = [
         (&file.max_files, &mut effects.max_files),
         (&file.max_lines, &mut effects.max_lines),
@@ -246,14 +240,7 @@ fn effects(source: &mut LayerReader<'_>, below: &mut Config, file: &schema::Effe
         (&file.budget.files, &mut effects.budget.files),
         (&file.budget.lines, &mut effects.budget.lines),
     ];
-    for (written, below) in counts {
-        let Some(written) = written else { continue };
-        let most = match written.it {
-            Most::Number(most) => Some(most),
-            Most::Any(_) => None,
-        };
-        set_tightening(source, &written.span, below, most, looser);
-    }
+    set_counts(source, counts);
     let sizes = [
         (&file.max_bytes, &mut effects.max_bytes),
         (&file.budget.bytes, &mut effects.budget.bytes),
@@ -266,43 +253,43 @@ fn effects(source: &mut LayerReader<'_>, below: &mut Config, file: &schema::Effe
             Size::Text(text) => units::size(text).map(|it| Some(it as u64)),
         };
         if let Some(most) = source.keep(&written.span, most) {
-            set_tightening(source, &written.span, below, most, looser);
+            set_tightening(source, &written.span, below, most, is_looser);
         }
     }
-    let stricter = |new: &Decision, old: &Decision| new < old;
-    if let (Some(_), Some(older)) = (&file.delete, &file.allow_delete) {
-        let text = "`allow_delete` is the older way to write `delete`; keep one of them";
-        source.wrong(Problem::new(&older.span, text));
-    } else if let Some(written) = &file.allow_delete {
-        let decision = if written.it { Decision::Allow } else { Decision::Deny };
-        set_tightening(source, &written.span, &mut effects.delete, decision, stricter);
-    } else if let Some(written) = &file.delete {
-        match written.it.0 {
-            Decision::Stage => {
-                let text = "deleting is allowed, asked about or denied; it is staged by the time it is judged";
-                source.wrong(Problem::new(&written.span, text));
-            }
-            decision => {
-                set_tightening(source, &written.span, &mut effects.delete, decision, stricter);
-            }
+    let delete = &mut effects.delete;
+    match (&file.delete, &file.allow_delete) {
+        (Some(_), Some(older)) => {
+            let text = "`allow_delete` is the older way to write `delete`; keep one of them";
+            source.wrong(Problem::new(&older.span, text));
         }
+        (None, Some(written)) => {
+            let decision = if written.it { Decision::Allow } else { Decision::Deny };
+            judged(source, &written.span, delete, decision, "deleting");
+        }
+        (Some(written), None) => judged(source, &written.span, delete, written.it.0, "deleting"),
+        (None, None) => {}
     }
     if let Some(written) = &file.executable {
-        match written.it.0 {
-            Decision::Stage => {
-                let text = "what is executable is allowed, asked about or denied; it is staged by the time it is judged";
-                source.wrong(Problem::new(&written.span, text));
-            }
-            decision => {
-                set_tightening(
-                    source,
-                    &written.span,
-                    &mut effects.executable,
-                    decision,
-                    |new, old| new < old,
-                );
-            }
-        }
+        let (decision, what) = (written.it.0, "what is executable");
+        judged(source, &written.span, &mut effects.executable, decision, what);
+    }
+}
+
+/// Puts what is decided about changes of a sort in the place of what holds below.
+fn judged(
+    source: &mut LayerReader<'_>,
+    span: &Range<usize>,
+    below: &mut Decision,
+    decision: Decision,
+    what: &str,
+) {
+    if decision == Decision::Stage {
+        let text = format!(
+            "{what} is allowed, asked about or denied; it is staged by the time it is judged"
+        );
+        source.wrong(Problem::new(span, text));
+    } else {
+        set_tightening(source, span, below, decision, |new, old| new < old);
     }
 }
 

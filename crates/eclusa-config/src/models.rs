@@ -10,7 +10,7 @@ use crate::{
     error::Problem,
     source::LayerReader,
     spanned::{Keyword, KeywordSet, Spanned},
-    tighten::{granted, set_tightening},
+    tighten::{granted, is_looser, set_counts, set_tightening},
     units::{self, Most},
 };
 
@@ -291,27 +291,14 @@ fn model(
 
 /// Lays what a turn may use over what holds below.
 pub(super) fn merge_turn(source: &mut LayerReader<'_>, limits: &mut TurnSettings, file: &Turn) {
-    // No limit is the loosest of all.
-    fn looser<T: PartialOrd>(new: &Option<T>, old: &Option<T>) -> bool {
-        match (new, old) {
-            (Some(new), Some(old)) => new > old,
-            (None, old) => old.is_some(),
-            (Some(_), None) => false,
-        }
-    }
-    let counts = [(&file.requests, &mut limits.requests), (&file.tokens, &mut limits.tokens)];
-    for (written, below) in counts {
-        let Some(written) = written else { continue };
-        let most = match written.it {
-            Most::Number(most) => Some(most),
-            Most::Any(_) => None,
-        };
-        set_tightening(source, &written.span, below, most, looser);
-    }
+    set_counts(
+        source,
+        [(&file.requests, &mut limits.requests), (&file.tokens, &mut limits.tokens)],
+    );
     if let Some(written) = &file.money
         && let Some(most) = source.keep(&written.span, money(&written.it))
     {
-        set_tightening(source, &written.span, &mut limits.money, most, looser);
+        set_tightening(source, &written.span, &mut limits.money, most, is_looser);
     }
     if let Some(written) = &file.time {
         let time = match written.it.as_str() {
@@ -319,7 +306,7 @@ pub(super) fn merge_turn(source: &mut LayerReader<'_>, limits: &mut TurnSettings
             text => units::time(text).map(Some),
         };
         if let Some(time) = source.keep(&written.span, time) {
-            set_tightening(source, &written.span, &mut limits.time, time, looser);
+            set_tightening(source, &written.span, &mut limits.time, time, is_looser);
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use eclusa::settings::Endpoint;
+use eclusa::settings::{Endpoint, NotificationKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -27,7 +27,7 @@ pub struct NotificationSettings {
     /// Its name.
     pub name: String,
     /// What it understands.
-    pub form: NotificationForm,
+    pub kind: NotificationKind,
     /// How it is reached.
     pub reach: Endpoint,
     /// The environment variable with the secret that webhooks are signed with.
@@ -38,28 +38,6 @@ pub struct NotificationSettings {
     pub after: Duration,
     /// Where it is written: `file:line`.
     pub origin: String,
-}
-
-/// What the receiver of a notification understands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NotificationForm {
-    /// JSON, signed as Standard Webhooks has it.
-    Webhook,
-    /// Messages of Slack.
-    Slack,
-    /// Messages of ntfy.
-    Ntfy,
-    /// JSON on the input of a program.
-    Command,
-}
-
-impl KeywordSet for NotificationForm {
-    const WORDS: &'static [(&'static str, NotificationForm)] = &[
-        ("webhook", NotificationForm::Webhook),
-        ("slack", NotificationForm::Slack),
-        ("ntfy", NotificationForm::Ntfy),
-        ("command", NotificationForm::Command),
-    ];
 }
 
 /// How much of a call is told.
@@ -83,7 +61,7 @@ pub(super) struct Notification {
     name: Spanned<String>,
     /// What it understands: webhook (Standard Webhooks), slack, ntfy or command; webhook for a `url`
     /// and command for a `command` unless said.
-    kind: Option<Keyword<NotificationForm>>,
+    kind: Option<Keyword<NotificationKind>>,
     /// Program and arguments: JSON on its input, exit code 0 when it is done.
     command: Option<Spanned<Vec<String>>>,
     /// Web address that it is posted to.
@@ -163,14 +141,14 @@ fn read(
     }
     let reach = reach(source, "notification", span, (&it.command, &it.url, &it.headers))?;
     let program = matches!(reach, Endpoint::Command(_));
-    let usual = if program { NotificationForm::Command } else { NotificationForm::Webhook };
-    let form = it.kind.map_or(usual, |it| it.0);
-    if program != (form == NotificationForm::Command) {
+    let usual = if program { NotificationKind::Command } else { NotificationKind::Webhook };
+    let kind = it.kind.map_or(usual, |it| it.0);
+    if program != (kind == NotificationKind::Command) {
         let text = "`command` is for a `command`; webhook, slack and ntfy are for a `url`";
         source.wrong(Problem::new(span, text));
         return None;
     }
-    if let Some(secret) = it.secret.as_ref().filter(|_| form != NotificationForm::Webhook) {
+    if let Some(secret) = it.secret.as_ref().filter(|_| kind != NotificationKind::Webhook) {
         source.wrong(Problem::new(&secret.span, "only a webhook is signed with a secret"));
         return None;
     }
@@ -180,7 +158,7 @@ fn read(
     };
     Some(NotificationSettings {
         name: it.name.it.clone(),
-        form,
+        kind,
         reach,
         secret: it.secret.as_ref().map(|it| it.it.clone()),
         show_args: it.show.is_some_and(|it| it.0 == ShownPart::Args),

@@ -9,7 +9,7 @@ use eclusa::{
     catalogue::Language,
     policy::Access,
     preflight::PreflightStep,
-    settings::{ServerPermission, Thinking, WorkspaceAccess},
+    settings::{NotificationKind, ServerPermission, Thinking, WorkspaceAccess},
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de::Error as _};
@@ -62,7 +62,8 @@ macro_rules! tables {
 }
 
 tables! {
-    Decision, Durability, Mode, PermissionClass, Proof, ServerPermission, Thinking, Wire, WorkspaceAccess,
+    Decision, Durability, Mode, NotificationKind, PermissionClass, Proof, ServerPermission, Thinking, Wire,
+    WorkspaceAccess,
 }
 
 /// One of a few words.

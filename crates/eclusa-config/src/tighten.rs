@@ -7,6 +7,7 @@ use crate::{
     error::Problem,
     source::LayerReader,
     spanned::{Keyword, KeywordSet, Spanned},
+    units::Most,
 };
 
 /// What to do with a project's file that wants more than it may.
@@ -38,6 +39,30 @@ pub(super) fn set_tightening<T>(
         source.pass_over(span);
     } else {
         *below = new;
+    }
+}
+
+/// Whether a limit is looser than another. No limit is the loosest of all.
+pub(super) fn is_looser<T: PartialOrd>(new: &Option<T>, old: &Option<T>) -> bool {
+    match (new, old) {
+        (Some(new), Some(old)) => new > old,
+        (None, old) => old.is_some(),
+        (Some(_), None) => false,
+    }
+}
+
+/// Puts limits that are numbers in the place of those below, where they are said.
+pub(super) fn set_counts<'a>(
+    source: &mut LayerReader<'_>,
+    counts: impl IntoIterator<Item = (&'a Option<Spanned<Most>>, &'a mut Option<u64>)>,
+) {
+    for (written, below) in counts {
+        let Some(written) = written else { continue };
+        let most = match written.it {
+            Most::Number(most) => Some(most),
+            Most::Any(_) => None,
+        };
+        set_tightening(source, &written.span, below, most, is_looser);
     }
 }
 

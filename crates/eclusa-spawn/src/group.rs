@@ -1,13 +1,15 @@
 //! The process group of one program, and its end.
 
 use std::{
+    io,
+    process::ExitStatus,
     sync::{Mutex, PoisonError},
     thread::JoinHandle,
     time::{Duration, Instant},
 };
 
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
-use tokio::process::Child;
+use tokio::process::{Child, ChildStdin};
 
 /// How long a group may tidy up between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(1);
@@ -28,10 +30,18 @@ impl Group {
         Group { child: Some(child), id }
     }
 
-    /// The program itself.
-    #[expect(clippy::expect_used, reason = "only drop takes the child away")]
-    pub fn child(&mut self) -> &mut Child {
-        self.child.as_mut().expect("a group has its child until it is dropped")
+    /// The pipe to the program, for whoever asks first.
+    pub(super) fn stdin(&mut self) -> Option<ChildStdin> {
+        self.child.as_mut()?.stdin.take()
+    }
+
+    /// Waits for the end of the program itself.
+    pub async fn wait(&mut self) -> io::Result<ExitStatus> {
+        match &mut self.child {
+            Some(child) => child.wait().await,
+            // Only drop takes the child away.
+            None => Err(io::Error::other("the program was given up")),
+        }
     }
 
     /// After the program has ended: ends whoever it left behind.

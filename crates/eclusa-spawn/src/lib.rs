@@ -17,7 +17,7 @@ use std::{
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::unix::pipe::Receiver,
-    process::{Child, Command},
+    process::Command,
 };
 
 pub use group::{Group, wait_for_killers, wait_later};
@@ -192,8 +192,8 @@ async fn follow(
     let status = {
         let ending = async {
             // A program that does not want its input may go on without it.
-            feed(group.child(), input).await;
-            group.child().wait().await
+            feed(group, input).await;
+            group.wait().await
         };
         let mut ending = std::pin::pin!(ending);
         loop {
@@ -212,12 +212,12 @@ async fn follow(
 }
 
 /// Writes the input and closes the pipe, unless the program ends first.
-async fn feed(child: &mut Child, input: Vec<u8>) {
-    let Some(mut stdin) = child.stdin.take() else { return };
+async fn feed(group: &mut Group, input: Vec<u8>) {
+    let Some(mut stdin) = group.stdin() else { return };
     tokio::select! {
         // An error means that it has closed its end.
         _ = stdin.write_all(&input) => {}
-        _ = child.wait() => {}
+        _ = group.wait() => {}
     }
 }
 

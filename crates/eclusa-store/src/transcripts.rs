@@ -1,7 +1,8 @@
 //! Transcripts of sessions with a model.
 
-use eclusa::store::{ItemRow, ItemSize, TranscriptError, TranscriptRow, TranscriptRows};
-use futures::future::BoxFuture;
+use eclusa::store::{
+    ItemRow, ItemSize, TranscriptError, TranscriptFuture, TranscriptHead, TranscriptRows,
+};
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::{
@@ -19,10 +20,7 @@ const TRANSCRIPT: &str = "SELECT id, parent, title, persona, model, created, tou
      FROM conversations ";
 
 impl TranscriptRows for SqliteStore {
-    fn create_transcript(
-        &self,
-        row: TranscriptRow,
-    ) -> BoxFuture<'_, Result<bool, TranscriptError>> {
+    fn create_transcript(&self, row: TranscriptHead) -> TranscriptFuture<'_, bool> {
         self.write_rows(move |tx| {
             let known = tx
                 .connection
@@ -36,25 +34,21 @@ impl TranscriptRows for SqliteStore {
         })
     }
 
-    fn append_items(
-        &self,
-        row: TranscriptRow,
-        items: Vec<ItemRow>,
-    ) -> BoxFuture<'_, Result<(), TranscriptError>> {
+    fn append_items(&self, row: TranscriptHead, items: Vec<ItemRow>) -> TranscriptFuture<'_, ()> {
         self.write_rows(move |tx| {
             put(tx, &row)?;
             items.iter().try_for_each(|item| insert(tx, &row.id, item))
         })
     }
 
-    fn transcript(&self, id: &str) -> Result<Option<TranscriptRow>, TranscriptError> {
+    fn transcript(&self, id: &str) -> Result<Option<TranscriptHead>, TranscriptError> {
         let sql = format!("{TRANSCRIPT} WHERE id = ?1");
         let reader = self.reader()?;
         let mut select = reader.prepare_cached(&sql).in_store(self.path())?;
         Ok(select.query_row([id], transcript).optional().in_store(self.path())?)
     }
 
-    fn transcripts(&self, limit: usize) -> Result<Vec<TranscriptRow>, TranscriptError> {
+    fn transcripts(&self, limit: usize) -> Result<Vec<TranscriptHead>, TranscriptError> {
         let sql = format!("{TRANSCRIPT} ORDER BY touched DESC, id LIMIT ?1");
         let reader = self.reader()?;
         let mut select = reader.prepare_cached(&sql).in_store(self.path())?;
@@ -122,7 +116,7 @@ impl TranscriptRows for SqliteStore {
         Ok(rows.collect::<rusqlite::Result<_>>().in_store(self.path())?)
     }
 
-    fn remove_transcript(&self, id: String) -> BoxFuture<'_, Result<bool, TranscriptError>> {
+    fn remove_transcript(&self, id: String) -> TranscriptFuture<'_, bool> {
         self.write_rows(move |tx| {
             let run = |sql: &str| {
                 tx.connection
@@ -136,11 +130,7 @@ impl TranscriptRows for SqliteStore {
         })
     }
 
-    fn keep_picture(
-        &self,
-        sha256: String,
-        bytes: Vec<u8>,
-    ) -> BoxFuture<'_, Result<(), TranscriptError>> {
+    fn keep_picture(&self, sha256: String, bytes: Vec<u8>) -> TranscriptFuture<'_, ()> {
         self.write_rows(move |tx| {
             tx.connection
                 .prepare_cached("INSERT OR IGNORE INTO pictures (sha256, bytes) VALUES (?1, ?2)")
@@ -163,12 +153,12 @@ impl SqliteStore {
     fn write_rows<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Transaction<'_>) -> Result<T, StoreError> + Send + 'static,
-    ) -> BoxFuture<'_, Result<T, TranscriptError>> {
+    ) -> TranscriptFuture<'_, T> {
         Box::pin(async move { Ok(self.write_later(work).await?) })
     }
 }
 
-fn put(tx: &Transaction<'_>, row: &TranscriptRow) -> Result<(), StoreError> {
+fn put(tx: &Transaction<'_>, row: &TranscriptHead) -> Result<(), StoreError> {
     let sql = "INSERT INTO conversations \
                (id, parent, title, persona, model, created, touched, taint, usage) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) \
@@ -183,7 +173,7 @@ fn put(tx: &Transaction<'_>, row: &TranscriptRow) -> Result<(), StoreError> {
         to_sql(row.created),
         to_sql(row.touched),
         row.taint,
-        row.usage
+        row.usage.to_string()
     ];
     tx.connection
         .prepare_cached(sql)
@@ -217,8 +207,8 @@ fn insert(tx: &Transaction<'_>, session: &str, item: &ItemRow) -> Result<(), Sto
     Ok(())
 }
 
-fn transcript(row: &Row<'_>) -> rusqlite::Result<TranscriptRow> {
-    Ok(TranscriptRow {
+fn transcript(row: &Row<'_>) -> rusqlite::Result<TranscriptHead> {
+    Ok(TranscriptHead {
         id: row.get(0)?,
         parent: row.get(1)?,
         title: row.get(2)?,
@@ -227,7 +217,7 @@ fn transcript(row: &Row<'_>) -> rusqlite::Result<TranscriptRow> {
         created: number(row, 5)?,
         touched: number(row, 6)?,
         taint: row.get(7)?,
-        usage: row.get(8)?,
+        usage: serde_json::from_str(&row.get::<_, String>(8)?).unwrap_or_default(),
         turns: number(row, 9)?,
         calls: number(row, 10)?,
     })

@@ -16,7 +16,8 @@ pub use outbox::{
     DueNotification, FailedNotification, NotificationEvent, NotificationTarget, Outbox, retry_after,
 };
 pub use questions::{
-    GivenAnswer, NO_COVERS, QuestionPage, Questions, QueueError, QueuedQuestion, YES_VALID,
+    GivenAnswer, NO_COVERS, QuestionPage, Questions, QueueError, QueueFuture, QueuedQuestion,
+    YES_VALID,
 };
 pub use render::{Line, Rendered, Role, render};
 pub use state::{QuestionEvent, QuestionState, QuestionTimes};
@@ -34,6 +35,38 @@ mod statement;
 pub(crate) mod votes;
 
 /// A way to put a question to a person: terminal, web page, webhook, editor.
+///
+/// ```
+/// use eclusa::prelude::*;
+/// use futures::future::BoxFuture;
+///
+/// /// Says yes to whatever is not destructive.
+/// struct Lenient;
+///
+/// impl Approver for Lenient {
+///     fn name(&self) -> &str {
+///         "lenient"
+///     }
+///     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Answer, NotAsked>> {
+///         Box::pin(async move {
+///             Ok(match question.destructive {
+///                 true => Answer::No("it is hard to take back".to_owned()),
+///                 false => Answer::Once,
+///             })
+///         })
+///     }
+/// }
+///
+/// # #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// # struct Nothing {}
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let ring = FnTool::new("ring", "Rings a bell.", |_: Nothing| async { Ok::<_, ToolError>("ding") });
+/// let gate = Gate::builder().tool(ring).approver(Lenient).build()?;
+/// let call = ToolCall::new("1", "ring", serde_json::json!({}));
+/// assert_eq!(gate.pass_blocking(call)?.content(), "ding");
+/// # Ok(())
+/// # }
+/// ```
 pub trait Approver: Send + Sync {
     /// Name for the record.
     fn name(&self) -> &str;
@@ -92,6 +125,26 @@ pub struct AnswerGiven {
 }
 
 /// Why a question got no answer.
+///
+/// ```
+/// use eclusa::prelude::*;
+///
+/// # #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// # struct Nothing {}
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let ring = FnTool::new("ring", "Rings a bell.", |_: Nothing| async { Ok::<_, ToolError>("ding") });
+/// // Nobody is at the first, so the second is asked.
+/// let away = || NotAsked::Unavailable("nobody is connected".to_owned());
+/// let gate = Gate::builder()
+///     .tool(ring)
+///     .approver(AsyncFnApprover::new("page", move |_| async move { Err(away()) }))
+///     .approver(FnApprover::new("phone", |_| Answer::Once))
+///     .build()?;
+/// let call = ToolCall::new("1", "ring", serde_json::json!({}));
+/// assert_eq!(gate.pass_blocking(call)?.content(), "ding");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotAsked {
     /// Nobody can be reached this way (no terminal, nobody connected).
@@ -106,6 +159,27 @@ pub enum NotAsked {
 }
 
 /// What a person is asked, complete: everything that is shown comes from here.
+///
+/// ```
+/// use eclusa::prelude::*;
+///
+/// # #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// # struct Pay { #[allow(dead_code)] euros: u32 }
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let pay = FnTool::new("pay", "Pays.", |_: Pay| async { Ok::<_, ToolError>("paid") });
+/// let thrifty = FnApprover::new("me", |question| {
+///     assert_eq!(question.tool, "pay");
+///     match question.args["euros"].as_u64() {
+///         Some(0..=100) => Answer::Once,
+///         _ => Answer::No("too much".to_owned()),
+///     }
+/// });
+/// let gate = Gate::builder().tool(pay).approver(thrifty).build()?;
+/// let call = ToolCall::new("1", "pay", serde_json::json!({"euros": 2_000}));
+/// assert_eq!(gate.pass_blocking(call)?.code(), "denied_by_person");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Question {
     /// The model's id for the call.
@@ -166,6 +240,15 @@ pub struct Preview {
 }
 
 /// What a person said.
+///
+/// ```
+/// use eclusa::prelude::*;
+///
+/// assert!(Answer::Once.is_yes());
+/// // What somebody writes instead of the arguments is judged like any other call.
+/// assert!(Answer::Edit(serde_json::json!({"path": "notes.txt"})).is_yes());
+/// assert!(!Answer::No("not on a Friday".to_owned()).is_yes());
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
     /// Go ahead, this once.

@@ -5,6 +5,14 @@ use std::time::Duration;
 use serde_json::Value;
 
 /// What a model asked for, word for word.
+///
+/// ```
+/// use eclusa::prelude::*;
+///
+/// let call = ToolCall::new("toolu_1", "read", serde_json::json!({"path": "notes.txt"}))
+///     .because("the notes may say why");
+/// assert_eq!((call.tool.as_str(), call.reason.as_deref()), ("read", Some("the notes may say why")));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCall {
     /// The model's id for this call; the reply carries the same one.

@@ -5,6 +5,17 @@ use crate::words;
 /// What holds for every call of a tool: facts, never decisions.
 ///
 /// `read_only` and `destructive` are labels for people and reports, and no rule reads them.
+///
+/// ```
+/// use eclusa::prelude::*;
+///
+/// let facts = Facts {
+///     class: Some(PermissionClass::ReadOnly),
+///     aliases: vec!["cat".to_owned()],
+///     ..Facts::default()
+/// };
+/// assert!(!facts.concurrent, "what is not said is the careful answer");
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
     /// May run beside other concurrent tools.
@@ -44,6 +55,14 @@ pub struct Facts {
 }
 
 /// Which rules apply to a tool.
+///
+/// ```
+/// use eclusa::prelude::*;
+///
+/// assert_eq!("shell".parse(), Ok(PermissionClass::Shell));
+/// // A word that nobody knows asks.
+/// assert_eq!(PermissionClass::lenient("telepathy"), PermissionClass::Generic);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PermissionClass {
     /// Runs shell text.
@@ -79,6 +98,19 @@ words! {
 }
 
 /// Something on the machine that a call would touch.
+///
+/// ```
+/// use eclusa::prelude::*;
+///
+/// # #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// # #[allow(dead_code)]
+/// # struct Copy { from: String, to: String }
+/// let path = |it: &serde_json::Value| it.as_str().unwrap_or_default().to_owned();
+/// let copy = FnTool::new("copy", "Copies a file.", |_: Copy| async { Ok::<_, ToolError>("done") })
+///     .touches(move |it| vec![Touch::Read(path(&it["from"])), Touch::Write(path(&it["to"]))]);
+/// let args = serde_json::json!({"from": "a", "to": "b"});
+/// assert_eq!(Tool::touches(&copy, &args), [Touch::Read("a".to_owned()), Touch::Write("b".to_owned())]);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Touch {
     /// Runs this shell text.

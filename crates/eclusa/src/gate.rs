@@ -41,6 +41,21 @@ pub use builder::{BuildError, GateBuilder};
 pub use setup::{Cut, Delegate, Limits};
 
 /// The lock: a setup, and the run that calls pass it in. Cheap to clone.
+///
+/// ```
+/// use eclusa::prelude::*;
+///
+/// # #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// # struct Nothing {}
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let ring = FnTool::new("ring", "Rings a bell.", |_: Nothing| async { Ok::<_, ToolError>("ding") });
+/// let gate = Gate::builder().tool(ring).build()?;
+/// // No rule allows it, and there is nobody to ask.
+/// let call = ToolCall::new("1", "ring", serde_json::json!({}));
+/// assert_eq!(gate.pass_blocking(call)?.code(), "no_approver");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Gate {
     setup: Arc<Setup>,

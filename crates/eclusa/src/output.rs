@@ -7,6 +7,15 @@ use serde_json::Value;
 use crate::{Attachment, Changes, WholeOutput};
 
 /// What a tool produced.
+///
+/// ```
+/// use eclusa::prelude::*;
+///
+/// let found = serde_json::json!({"count": 3});
+/// let output = Output { data: Some(found), ..Output::text("3 boats") };
+/// assert_eq!(output.text, "3 boats");
+/// assert!(output.changes.is_empty());
+/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Output {
     /// Text for the model.
@@ -87,6 +96,13 @@ pub struct Undo {
 }
 
 /// The tool ran and could not do it.
+///
+/// ```
+/// use eclusa::prelude::*;
+///
+/// let failed = ToolError { output: "2 of 3 done".to_owned(), ..ToolError::new("the disk is full") };
+/// assert_eq!(failed.message, "the disk is full");
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolError {
     /// Why, in one sentence.

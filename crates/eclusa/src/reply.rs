@@ -149,6 +149,19 @@ impl Ended {
 }
 
 /// What goes back to the model: exactly one for each call, on record before it leaves.
+///
+/// ```
+/// use eclusa::prelude::*;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let gate = Gate::builder().build()?;
+/// let reply = gate.pass_blocking(ToolCall::new("1", "raed", serde_json::json!({})))?;
+/// assert_eq!((reply.id(), reply.code()), ("1", "unknown_tool"));
+/// assert!(reply.is_error());
+/// assert!(reply.receipt().is_some(), "it is on record before it leaves");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Reply {
     id: String,

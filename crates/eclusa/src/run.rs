@@ -7,6 +7,19 @@ use tokio_util::sync::CancellationToken;
 use crate::{Decision, Reason, Source, Verdict, words};
 
 /// What holds for one run of an agent. Two runs in one process can differ in all of it.
+///
+/// ```
+/// use eclusa::prelude::*;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let gate = Gate::builder().build()?;
+/// // The same gate for somebody else, who only wants to know.
+/// let run = Run { session: "talk-2".into(), dry_run: true, ..Run::default() };
+/// assert!(gate.for_run(run).run().dry_run);
+/// assert!(!gate.run().dry_run);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Run {
     /// The session: answers "for this session" hold within it.
@@ -125,6 +138,16 @@ impl Default for Run {
 }
 
 /// When people are asked. No mode loosens a denial, a path rule or a checkpoint.
+///
+/// ```
+/// use eclusa::prelude::*;
+///
+/// assert_eq!("auto-approve".parse(), Ok(Mode::AutoApprove));
+/// assert_eq!(Mode::Yolo.more_careful(Mode::ConfirmAll), Mode::ConfirmAll);
+/// // No mode loosens a denial.
+/// let denied = Verdict::from_reasons(Vec::new());
+/// assert_eq!(Mode::Yolo.apply(denied).decision, Decision::Deny);
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// About every call.

@@ -118,6 +118,27 @@ words! {
     Write = "write",
 }
 
+/// Who is told of questions that wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NotificationKind {
+    /// A service that takes Standard Webhooks: JSON, signed.
+    Webhook,
+    /// An incoming webhook of Slack, or of anything compatible.
+    Slack,
+    /// A topic of ntfy, or of anything compatible.
+    Ntfy,
+    /// A program that gets JSON on its input.
+    Command,
+}
+
+words! {
+    NotificationKind, "a kind of notification":
+    Webhook = "webhook",
+    Slack = "slack",
+    Ntfy = "ntfy",
+    Command = "command",
+}
+
 /// Something that a server asks of the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ServerPermission {

@@ -3,18 +3,18 @@
 
 use std::sync::Arc;
 
-use futures::future::BoxFuture;
-
 use crate::{
     Approver, AuditSink, GivenVote, Questions, Spool,
-    approve::{Allowance, NotificationTarget, Outbox, QueueError, QueuedQuestion},
+    approve::{Allowance, NotificationTarget, Outbox, QueueFuture, QueuedQuestion},
     audit::{AuditError, Log},
     session::SessionState,
 };
 
 mod transcripts;
 
-pub use transcripts::{ItemRow, ItemSize, TranscriptError, TranscriptRow, TranscriptRows};
+pub use transcripts::{
+    ItemRow, ItemSize, TranscriptError, TranscriptFuture, TranscriptHead, TranscriptRows,
+};
 
 /// A store: the log, long outputs, what is known of sessions, transcripts, and the approval queue.
 /// Another kind of store is another implementation of this, and one line where it is opened.
@@ -31,20 +31,20 @@ pub trait Store: AuditSink + Log + Spool + SessionState + TranscriptRows {
 /// that spare questions.
 pub trait ApprovalQueue: Approver + Questions + Outbox {
     /// Open questions whose asker has gone away: those that can be taken up again.
-    fn left(&self) -> BoxFuture<'_, Result<Vec<QueuedQuestion>, QueueError>>;
+    fn left(&self) -> QueueFuture<'_, Vec<QueuedQuestion>>;
 
     /// The number of the pending question of this call with this binding, once it is queued.
     fn pending_number<'a>(
         &'a self,
         call: &'a str,
         binding: &'a str,
-    ) -> BoxFuture<'a, Result<Option<u64>, QueueError>>;
+    ) -> QueueFuture<'a, Option<u64>>;
 
     /// The latest allowances, newest first.
-    fn allowances(&self) -> BoxFuture<'_, Result<Vec<Allowance>, QueueError>>;
+    fn allowances(&self) -> QueueFuture<'_, Vec<Allowance>>;
 
     /// Allowances that can let calls pass now, oldest first.
-    fn live_allowances(&self) -> BoxFuture<'_, Result<Vec<Allowance>, QueueError>>;
+    fn live_allowances(&self) -> QueueFuture<'_, Vec<Allowance>>;
 
     /// Writes down an allowance that nobody has agreed to yet: a rule, for so many calls, until this
     /// time. Gives its number.
@@ -54,19 +54,15 @@ pub trait ApprovalQueue: Approver + Questions + Outbox {
         times: u64,
         until: u64,
         by: &'a str,
-    ) -> BoxFuture<'a, Result<u64, QueueError>>;
+    ) -> QueueFuture<'a, u64>;
 
     /// Notes that somebody agrees to an allowance. `false`: it is not there, used up, over or taken
     /// back.
-    fn agree(&self, id: u64, vote: GivenVote) -> BoxFuture<'_, Result<bool, QueueError>>;
+    fn agree(&self, id: u64, vote: GivenVote) -> QueueFuture<'_, bool>;
 
     /// Takes an allowance back, from this moment.
-    fn revoke_allowance<'a>(
-        &'a self,
-        id: u64,
-        by: &'a str,
-    ) -> BoxFuture<'a, Result<bool, QueueError>>;
+    fn revoke_allowance<'a>(&'a self, id: u64, by: &'a str) -> QueueFuture<'a, bool>;
 
     /// Counts one more use of an allowance, unless it is used up, over or taken back.
-    fn take_allowance(&self, id: u64) -> BoxFuture<'_, Result<bool, QueueError>>;
+    fn take_allowance(&self, id: u64) -> QueueFuture<'_, bool>;
 }

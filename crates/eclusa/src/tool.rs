@@ -26,6 +26,41 @@ mod validated;
 /// A tool states facts and does work. It never decides whether it may run: by the time
 /// [`run`](Tool::run) is called the decision has been made, and the [`Job`] is the proof of it.
 /// [`TypedTool`](crate::TypedTool) is the pleasant way to write one.
+///
+/// ```
+/// use eclusa::{Scene, prelude::*};
+/// use futures::future::BoxFuture;
+/// use serde_json::{Value, json};
+///
+/// /// A tool that learns its schema when the program starts.
+/// struct Remote {
+///     schema: Value,
+/// }
+///
+/// impl Tool for Remote {
+///     fn name(&self) -> &str {
+///         "remote"
+///     }
+///     fn description(&self, _: &Scene) -> String {
+///         "Does what somebody else describes.".to_owned()
+///     }
+///     fn input_schema(&self) -> Value {
+///         self.schema.clone()
+///     }
+///     fn touches(&self, _: &Value) -> Vec<Touch> {
+///         vec![Touch::Unknown]
+///     }
+///     fn run<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<Output, ToolError>> {
+///         Box::pin(async { Ok(Output::text(job.args().to_string())) })
+///     }
+/// }
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let gate = Gate::builder().tool(Remote { schema: json!({"type": "object"}) }).build()?;
+/// assert!(gate.registry().has("remote"));
+/// # Ok(())
+/// # }
+/// ```
 pub trait Tool: Send + Sync + 'static {
     /// The name the model uses.
     fn name(&self) -> &str;

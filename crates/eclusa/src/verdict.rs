@@ -5,6 +5,13 @@ use std::{borrow::Cow, fmt, sync::Arc};
 use crate::{Requirement, words};
 
 /// How strict an answer is. The strictest of all that apply wins.
+///
+/// ```
+/// use eclusa::prelude::*;
+///
+/// assert_eq!(Decision::Allow.max(Decision::Ask), Decision::Ask);
+/// assert_eq!("deny".parse(), Ok(Decision::Deny));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Decision {
     /// May run.
@@ -23,6 +30,18 @@ words! {
 }
 
 /// What made a reason.
+///
+/// ```
+/// use eclusa::prelude::*;
+///
+/// let ask = |source| {
+///     let (origin, text) = ("example".into(), "it is asked about".into());
+///     Verdict::from_reasons(vec![Reason { decision: Decision::Ask, source, origin, text }])
+/// };
+/// // A mode answers for a default, and not for a rule that somebody wrote.
+/// assert_eq!(Mode::AutoApprove.apply(ask(Source::Default)).decision, Decision::Allow);
+/// assert_eq!(Mode::AutoApprove.apply(ask(Source::Rule)).decision, Decision::Ask);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// A rule that somebody wrote.
@@ -38,6 +57,18 @@ pub enum Source {
 }
 
 /// One of the things that led to a verdict.
+///
+/// ```
+/// use eclusa::prelude::*;
+///
+/// let reason = Reason {
+///     decision: Decision::Ask,
+///     source: Source::Rule,
+///     origin: "office".into(),
+///     text: "the office is closed".into(),
+/// };
+/// assert_eq!(reason.to_string(), "the office is closed (office)");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason {
     /// What it asked for.
@@ -149,6 +180,25 @@ impl fmt::Display for Reason {
 }
 
 /// A decision and what led to it.
+///
+/// ```
+/// use eclusa::prelude::*;
+///
+/// let reason = |decision, text: &'static str| Reason {
+///     decision,
+///     source: Source::Rule,
+///     origin: "example".into(),
+///     text: text.into(),
+/// };
+/// let verdict = Verdict::from_reasons(vec![
+///     reason(Decision::Allow, "it only reads"),
+///     reason(Decision::Deny, "nobody may see it"),
+/// ]);
+/// assert_eq!(verdict.decision, Decision::Deny);
+/// assert_eq!(verdict.why(), "nobody may see it (example)");
+/// // Nothing said yes.
+/// assert_eq!(Verdict::from_reasons(Vec::new()).decision, Decision::Deny);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
     /// What was decided.

@@ -3,7 +3,8 @@
 use std::{fs, sync::LazyLock};
 
 use xtask::{
-    bans, circles, crate_table, dependencies, direction, messages, mission, mutants, shape,
+    bans, circles, crate_table, dependencies, direction, messages, mission, mutants, prelude,
+    shape,
     source::{Source, all, root},
     tokens, tool_names, words,
 };
@@ -41,6 +42,11 @@ fn files_are_short_introduced_and_named() {
 fn each_token_is_made_in_one_file_and_cannot_be_conjured_up() {
     // S0.30
     none(tokens::complaints(&SOURCES));
+}
+
+#[test]
+fn every_name_of_the_prelude_has_an_example() {
+    none(prelude::without_example(&SOURCES));
 }
 
 /// What is configured holds at every way into the gate, because all of them are one.

@@ -3,6 +3,7 @@
 use xtask::{
     crate_table, dependencies, direction, mission,
     mutants::{self, Edit, Mutant},
+    prelude,
     source::Source,
     tool_names,
 };
@@ -193,4 +194,22 @@ fn pages_that_name_files_that_are_gone() {
     let page = Source::new("b.md", "`docs/a.md`, `crates/eclusa` and `crates/eclusa/src/door.rs`");
     complains(&mission::named_files(&page, &sources), "door.rs");
     assert_eq!(mission::named_files(&page, &sources).len(), 1);
+}
+
+#[test]
+fn names_of_the_prelude_without_an_example() {
+    let wrong = |library: &str| {
+        prelude::without_example(&[
+            Source::new("crates/eclusa/src/prelude.rs", "pub use crate::{Gate, inner::Job};"),
+            Source::new("crates/eclusa/src/lib.rs", library),
+        ])
+    };
+    let shown = "/// A gate.\n///\n/// ```\n/// let x = 1;\n/// ```\npub struct Gate;\n";
+    complains(&wrong(shown), "`Job` of the prelude has no example");
+    assert_eq!(wrong(&format!("{shown}{}", shown.replace("Gate", "Job"))), Vec::<String>::new());
+    // One that is not run, or is of something that nobody sees.
+    let job = shown.replace("Gate", "Job");
+    complains(&wrong(&format!("{shown}{}", job.replacen("```", "```text", 1))), "`Job`");
+    complains(&wrong(&format!("{shown}{}", job.replace("pub ", ""))), "`Job`");
+    complains(&prelude::without_example(&[]), "prelude.rs is not there");
 }

@@ -48,7 +48,7 @@ struct UnsandboxedProcess {
 impl ServerProcess for UnsandboxedProcess {
     fn ended(&mut self) -> BoxFuture<'_, String> {
         Box::pin(async move {
-            let how = match self.group.child().wait().await {
+            let how = match self.group.wait().await {
                 Ok(status) => format!("its program ended: {status}"),
                 Err(err) => format!("its program cannot be watched: {err}"),
             };

@@ -15,7 +15,7 @@ use crate::{
     events::{AgentEvent, CallOutcome, TurnEnd, output},
     item::{AnswerItem, ItemBody},
     task_parent,
-    transcript::ArchiveError,
+    transcript::TranscriptError,
 };
 
 /// So many equal calls with equal answers in a row are enough.
@@ -82,7 +82,7 @@ impl Conversation {
         }
     }
 
-    async fn keep_answer(&mut self, id: String, reply: &Reply) -> Result<(), ArchiveError> {
+    async fn keep_answer(&mut self, id: String, reply: &Reply) -> Result<(), TranscriptError> {
         let answer = self.answer_item(&id, reply).await?;
         self.keep(vec![(ItemBody::Answer(answer), None)]).await?;
         self.tell(AgentEvent::Answered(CallOutcome::new(id, reply)));
@@ -94,7 +94,7 @@ impl Conversation {
         &mut self,
         id: &str,
         reply: &Reply,
-    ) -> Result<AnswerItem, ArchiveError> {
+    ) -> Result<AnswerItem, TranscriptError> {
         let mut pictures = Vec::new();
         for attachment in reply.attachments() {
             if let Attachment::Image(media) = attachment

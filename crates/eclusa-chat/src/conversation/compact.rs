@@ -109,7 +109,7 @@ impl Conversation {
 
     /// Free and exact: long outputs that are older than two turns are shown as references. False
     /// when there is none.
-    async fn shorten_outputs(&mut self) -> Result<bool, crate::transcript::ArchiveError> {
+    async fn shorten_outputs(&mut self) -> Result<bool, crate::transcript::TranscriptError> {
         let recent = self.turn.saturating_sub(WHOLE_TURNS);
         let cut = self.items.iter().find(|it| it.turn > recent).map_or(0, |it| it.seq);
         let known = self.items.iter().rev().find_map(|it| match it.body {

@@ -7,7 +7,7 @@ use eclusa::Hash;
 use super::Conversation;
 use crate::{
     item::{ItemBody, PictureRef, TranscriptItem},
-    transcript::ArchiveError,
+    transcript::TranscriptError,
 };
 
 impl Conversation {
@@ -15,12 +15,12 @@ impl Conversation {
     pub(super) async fn keep(
         &mut self,
         items: Vec<(ItemBody, Option<String>)>,
-    ) -> Result<(), ArchiveError> {
+    ) -> Result<(), TranscriptError> {
         self.keep_at(items, None, None).await
     }
 
     /// Keeps words that were not sent, for whoever goes on with the conversation.
-    pub async fn keep_draft(&mut self, text: &str) -> Result<(), ArchiveError> {
+    pub async fn keep_draft(&mut self, text: &str) -> Result<(), TranscriptError> {
         let text = self.redacted(text).0;
         self.keep(vec![(ItemBody::Draft { text }, None)]).await
     }
@@ -39,7 +39,7 @@ impl Conversation {
         bodies: Vec<(ItemBody, Option<String>)>,
         message: Option<u64>,
         log_at: Option<u64>,
-    ) -> Result<(), ArchiveError> {
+    ) -> Result<(), TranscriptError> {
         self.count_aside();
         let at = self.gate.clock().unix_ms();
         let first = self.items.last().map_or(1, |it| it.seq + 1);
@@ -68,7 +68,7 @@ impl Conversation {
         &mut self,
         media_type: String,
         bytes: Arc<[u8]>,
-    ) -> Result<PictureRef, ArchiveError> {
+    ) -> Result<PictureRef, TranscriptError> {
         let sha256 = Hash::sha256(&bytes).to_string();
         self.store.keep_picture(sha256.clone(), bytes.clone()).await?;
         self.pictures.insert(sha256.clone(), bytes);

@@ -6,7 +6,7 @@ use crate::{
     events::AgentEvent,
     item::{ItemBody, TranscriptItem},
     model::ModelProfile,
-    transcript::{ArchiveError, EntrySize, TranscriptStore},
+    transcript::{ItemSize, TranscriptError, TranscriptStore},
 };
 
 /// A conversation that is no longer than this is read whole.
@@ -41,7 +41,7 @@ pub(super) async fn load(
     store: &dyn TranscriptStore,
     id: &str,
     model: &ModelProfile,
-) -> Result<Loaded, ArchiveError> {
+) -> Result<Loaded, TranscriptError> {
     let sizes = store.sizes(id).await?;
     let messages = sizes.iter().filter_map(|it| it.message).max().unwrap_or_default();
     if sizes.iter().map(|it| it.bytes).sum::<u64>() <= WHOLE {
@@ -73,29 +73,29 @@ pub(super) async fn load(
 }
 
 /// What is needed wherever it stands: how it was opened, what stands for what, and which calls wait.
-fn matters_always(it: &EntrySize) -> bool {
+fn matters_always(it: &ItemSize) -> bool {
     ["opened", "summary", "parked", "resumed", "late_answer"].contains(&it.kind.as_str())
 }
 
 /// A message of the model. Summaries are always read.
-fn is_reply(it: &EntrySize) -> bool {
+fn is_reply(it: &ItemSize) -> bool {
     it.kind == "partial" || it.kind == "said" && it.role == "assistant"
 }
 
 /// Where the entries begin that half of the window has room for, and how many others there are; `None`
 /// when all may fit that are shown now. At the beginning of a message every call is answered.
 fn too_early(
-    sizes: &[EntrySize],
+    sizes: &[ItemSize],
     first: u64,
     shortened: u64,
     model: &ModelProfile,
 ) -> Option<(usize, u64)> {
-    let bytes = |it: &EntrySize| match it.kind.as_str() {
+    let bytes = |it: &ItemSize| match it.kind.as_str() {
         // Before there, a line stands for an output that is long.
         "answer" | "late_answer" if it.seq < shortened && it.bytes > LONG_OUTPUT as u64 => STAND_IN,
         _ => it.bytes,
     };
-    let later: Vec<&EntrySize> = sizes.iter().filter(|it| it.seq >= first).collect();
+    let later: Vec<&ItemSize> = sizes.iter().filter(|it| it.seq >= first).collect();
     let all: u64 = later.iter().map(|it| bytes(it)).sum();
     if all <= model.window.saturating_mul(MAX_BYTES_PER_TOKEN) {
         return None;
@@ -117,7 +117,7 @@ fn too_early(
 
 impl Conversation {
     /// Notes that the model is not shown what does not fit into its window, before it is asked.
-    pub(super) async fn note_unread(&mut self) -> Result<(), ArchiveError> {
+    pub(super) async fn note_unread(&mut self) -> Result<(), TranscriptError> {
         let Some((count, cut)) = self.unread.cut else { return Ok(()) };
         let text = format!(
             "[{count} entries before this are left out: they are longer than what you can be shown. Ask the person for what you need of them]"

@@ -26,7 +26,7 @@ use crate::{
     persona::Persona,
     task_parent::TaskParent,
     transcript::{
-        ArchiveError, ConversationHead, ImportFormat, ImportedTranscript, TranscriptStore,
+        ImportFormat, ImportedTranscript, TranscriptError, TranscriptHead, TranscriptStore,
     },
 };
 
@@ -64,7 +64,7 @@ pub enum OpenError {
     Taken(String),
     /// The archive cannot be read or written.
     #[error(transparent)]
-    Archive(#[from] ArchiveError),
+    Archive(#[from] TranscriptError),
 }
 
 /// The events of a conversation, for whoever watches it.
@@ -72,14 +72,14 @@ type Events = mpsc::UnboundedReceiver<AgentEvent>;
 
 impl ConversationSetup {
     /// The head of a conversation that begins now.
-    fn head(&self) -> ConversationHead {
+    fn head(&self) -> TranscriptHead {
         let now = self.gate.clock().unix_ms();
-        ConversationHead {
+        TranscriptHead {
             persona: self.persona.name.clone(),
             model: self.model.profile().name.clone(),
             created: now,
             touched: now,
-            ..ConversationHead::default()
+            ..TranscriptHead::default()
         }
     }
 }
@@ -100,7 +100,7 @@ impl Conversation {
         parent: &TaskParent,
         call: &str,
     ) -> Result<(Conversation, Events), OpenError> {
-        let mut head = ConversationHead { parent: Some(parent.session.clone()), ..setup.head() };
+        let mut head = TranscriptHead { parent: Some(parent.session.clone()), ..setup.head() };
         claim(&*setup.store, &mut head).await?;
         let origin = TaskOrigin {
             conversation: setup.gate.run().session.to_string(),
@@ -145,7 +145,7 @@ impl Conversation {
         conversation.show_since(0);
         if let Some(taint) = conversation.head.taint.clone() {
             let marked = conversation.gate.mark_tainted(&taint);
-            marked.map_err(|why| ArchiveError(why.to_string()))?;
+            marked.map_err(|why| TranscriptError(why.to_string()))?;
         }
         conversation.tell_opened(true);
         if conversation.recover().await? {
@@ -158,7 +158,7 @@ impl Conversation {
 
     fn with(
         setup: ConversationSetup,
-        head: ConversationHead,
+        head: TranscriptHead,
         origin: Option<TaskOrigin>,
     ) -> Result<(Conversation, Events), OpenError> {
         let lock = setup.store.lock(&head.id)?.ok_or_else(|| OpenError::Taken(head.id.clone()))?;
@@ -232,7 +232,7 @@ impl Conversation {
     }
 
     /// Pictures that the model may be shown again.
-    async fn load_pictures(&mut self) -> Result<(), ArchiveError> {
+    async fn load_pictures(&mut self) -> Result<(), TranscriptError> {
         let pictures = |item: &TranscriptItem| -> Vec<PictureRef> {
             match &item.body {
                 ItemBody::Person { pictures, .. } => pictures.clone(),
@@ -273,7 +273,7 @@ pub async fn fork(
         blocks: None,
         log_at: None,
     }));
-    let mut copy = ConversationHead {
+    let mut copy = TranscriptHead {
         parent: Some(id.to_owned()),
         created: now,
         touched: now,
@@ -299,14 +299,14 @@ pub async fn keep_import(
         ItemBody::Person { text, .. } => Some(title(text)),
         _ => None,
     });
-    let mut head = ConversationHead {
+    let mut head = TranscriptHead {
         title: words.unwrap_or_default(),
         persona: "imported".to_owned(),
         model: format.as_str().to_owned(),
         created: imported.items.first().map_or(now, |it| it.at),
         touched: now,
         taint: Some(format!("imported from {}", format.as_str())),
-        ..ConversationHead::default()
+        ..TranscriptHead::default()
     };
     claim(store, &mut head).await?;
     let id = head.id.clone();
@@ -315,14 +315,14 @@ pub async fn keep_import(
 }
 
 /// Gives the conversation an id that nobody has.
-async fn claim(store: &dyn TranscriptStore, head: &mut ConversationHead) -> Result<(), OpenError> {
+async fn claim(store: &dyn TranscriptStore, head: &mut TranscriptHead) -> Result<(), OpenError> {
     for _ in 0..32 {
         head.id = new_id();
         if store.create(head.clone()).await? {
             return Ok(());
         }
     }
-    Err(ArchiveError("no free id for a session was found".to_owned()).into())
+    Err(TranscriptError("no free id for a session was found".to_owned()).into())
 }
 
 /// Six letters and digits, none of which looks like another.

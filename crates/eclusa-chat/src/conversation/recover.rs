@@ -3,7 +3,7 @@
 use super::{Conversation, approvals::not_run_yet};
 use crate::{
     item::{AnswerItem, ItemBody, TaskOrigin, TranscriptItem},
-    transcript::{ArchiveError, CallFate, TranscriptStore},
+    transcript::{CallFate, TranscriptError, TranscriptStore},
 };
 
 /// A call that was kept and not answered.
@@ -47,7 +47,7 @@ pub(super) fn lost_answers(
     store: &dyn TranscriptStore,
     conversation: &str,
     items: &[TranscriptItem],
-) -> Result<Vec<ItemBody>, ArchiveError> {
+) -> Result<Vec<ItemBody>, TranscriptError> {
     let mut answers = Vec::new();
     for call in unanswered(items) {
         let fate = match call.task {
@@ -102,7 +102,7 @@ pub(super) fn lost_answers(
 
 impl Conversation {
     /// Answers what was left open, before anything else happens. True when something was.
-    pub(super) async fn recover(&mut self) -> Result<bool, ArchiveError> {
+    pub(super) async fn recover(&mut self) -> Result<bool, TranscriptError> {
         let answers = lost_answers(&*self.store, &self.head.id, &self.items)?;
         let any = !answers.is_empty();
         if any {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{ConversationHead, markdown::one_line};
+use super::{TranscriptHead, markdown::one_line};
 use crate::{
     item::{ItemBody, TranscriptItem},
     timestamp,
@@ -16,7 +16,7 @@ pre{white-space:pre-wrap;overflow-wrap:anywhere;background:#8881;padding:.6rem;b
 section{margin:1.2rem 0}h2{font-size:1rem;margin:0}.no{color:#b00}.thought,.note{opacity:.7}</style>\n";
 
 /// The transcript as one HTML page; reasoning only where it is wanted.
-pub fn html(head: &ConversationHead, items: &[TranscriptItem], thoughts: bool) -> String {
+pub fn html(head: &TranscriptHead, items: &[TranscriptItem], thoughts: bool) -> String {
     let mut page = String::from(HEAD);
     let title = escaped(&one_line(&head.title));
     // Writing to a string cannot fail.

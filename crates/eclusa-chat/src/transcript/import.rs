@@ -16,11 +16,11 @@ mod codex;
 mod tests;
 
 /// Whose file it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum ImportFormat {
-    /// A session of Claude Code: `~/.claude/projects/*/*.jsonl`.
+    /// A session of Claude Code
     ClaudeCode,
-    /// A rollout of Codex: `~/.codex/sessions/**/*.jsonl`.
+    /// A rollout of Codex
     Codex,
 }
 

@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use super::ConversationHead;
+use super::TranscriptHead;
 use crate::{
     item::{ItemBody, TranscriptItem},
     timestamp,
 };
 
 /// The transcript as Markdown; reasoning only where it is wanted.
-pub fn markdown(head: &ConversationHead, items: &[TranscriptItem], thoughts: bool) -> String {
+pub fn markdown(head: &TranscriptHead, items: &[TranscriptItem], thoughts: bool) -> String {
     let mut text = format!("# {}\n\n", one_line(&head.title));
     // Writing to a string cannot fail.
     let _ = writeln!(

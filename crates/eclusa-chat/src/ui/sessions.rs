@@ -17,8 +17,8 @@ use crate::ui::{
     undo::{self, UndoArgs},
 };
 use crate::{
-    ConversationHead, TranscriptItem, TranscriptStore, fork,
-    transcript::{html, markdown},
+    TranscriptHead, TranscriptItem, TranscriptStore, fork,
+    transcript::{ImportFormat, html, markdown},
 };
 
 mod calls_in_log;
@@ -109,7 +109,7 @@ pub enum SessionsCommand {
     Import {
         /// Whose file it is
         #[arg(value_enum)]
-        from: ImportSource,
+        from: ImportFormat,
         /// The file: `~/.claude/projects/*/*.jsonl`, `~/.codex/sessions/**/*.jsonl`
         file: PathBuf,
     },
@@ -135,15 +135,6 @@ pub enum SessionsCommand {
         /// The session
         id: String,
     },
-}
-
-/// Whose sessions can be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ImportSource {
-    /// A session of Claude Code
-    ClaudeCode,
-    /// A rollout of Codex
-    Codex,
 }
 
 /// The formats of an export.
@@ -240,14 +231,14 @@ pub(super) async fn copy(
 pub(super) async fn read(
     archive: &Archive,
     id: Option<&str>,
-) -> Result<(ConversationHead, Vec<TranscriptItem>), Failure> {
+) -> Result<(TranscriptHead, Vec<TranscriptItem>), Failure> {
     let head = find(archive, id).await?;
     let items = archive.items(&head.id).await.map_err(Failure::failed)?;
     Ok((head, items))
 }
 
 /// A conversation without its entries; without an id, the one that was touched last.
-pub(super) async fn find(archive: &Archive, id: Option<&str>) -> Result<ConversationHead, Failure> {
+pub(super) async fn find(archive: &Archive, id: Option<&str>) -> Result<TranscriptHead, Failure> {
     let head = match id {
         Some(id) => archive.head(id).await.map_err(Failure::failed)?,
         None => archive.list(1).map_err(Failure::failed)?.pop(),
@@ -293,7 +284,7 @@ fn list(archive: &Archive, all: bool, json: bool, screen: &mut Screen) -> Result
     Ok(screen.headed_table(&rows)?)
 }
 
-pub(super) fn cost(head: &ConversationHead) -> String {
+pub(super) fn cost(head: &TranscriptHead) -> String {
     let number = |name: &str| head.usage.get(name).and_then(Value::as_u64).unwrap_or_default();
     match head.usage.get("currency").and_then(Value::as_str) {
         Some(currency) => format!("{} {currency}", money(number("cost"))),
@@ -304,7 +295,7 @@ pub(super) fn cost(head: &ConversationHead) -> String {
     }
 }
 
-fn head_json(head: &ConversationHead) -> Value {
+fn head_json(head: &TranscriptHead) -> Value {
     json!({
         "session": head.id,
         "parent": head.parent,
@@ -321,7 +312,7 @@ fn head_json(head: &ConversationHead) -> Value {
 }
 
 pub(super) fn exported(
-    head: &ConversationHead,
+    head: &TranscriptHead,
     items: &[TranscriptItem],
     format: ExportFormat,
     thoughts: bool,

@@ -7,6 +7,7 @@ mod fake_server;
 mod faults;
 mod histories;
 mod long;
+mod memory_transcripts;
 mod resume;
 mod served;
 mod stops;

@@ -15,14 +15,14 @@ use eclusa::{
     *,
 };
 use eclusa_chat::{
-    transcript::{ArchiveError, CallFate, ConversationLock},
+    transcript::{CallFate, ConversationLock, TranscriptError, TranscriptFuture},
     *,
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::{sync::oneshot, task::yield_now};
 
-use crate::{histories::judged, world::*};
+use crate::{histories::judged, memory_transcripts::MemoryTranscripts, world::*};
 
 /// Counts the points where a turn waits, and interrupts it at one of them.
 #[derive(Default)]
@@ -99,34 +99,37 @@ impl AuditSink for SlowLog {
 /// Transcripts that are kept later.
 struct SlowStore(MemoryTranscripts, Arc<Points>);
 
-type Kept<'a, T> = BoxFuture<'a, Result<T, ArchiveError>>;
-
 impl TranscriptStore for SlowStore {
-    fn create(&self, head: ConversationHead) -> Kept<'_, bool> {
+    fn create(&self, head: TranscriptHead) -> TranscriptFuture<'_, bool> {
         Box::pin(self.1.around(async { self.0.create(head).await }))
     }
-    fn append(&self, head: ConversationHead, items: Vec<TranscriptItem>) -> Kept<'_, ()> {
+    fn append(&self, head: TranscriptHead, items: Vec<TranscriptItem>) -> TranscriptFuture<'_, ()> {
         Box::pin(self.1.around(async { self.0.append(head, items).await }))
     }
-    fn items<'a>(&'a self, id: &'a str) -> Kept<'a, Vec<TranscriptItem>> {
+    fn items<'a>(&'a self, id: &'a str) -> TranscriptFuture<'a, Vec<TranscriptItem>> {
         self.0.items(id)
     }
-    fn head<'a>(&'a self, id: &'a str) -> Kept<'a, Option<ConversationHead>> {
+    fn head<'a>(&'a self, id: &'a str) -> TranscriptFuture<'a, Option<TranscriptHead>> {
         self.0.head(id)
     }
-    fn lock(&self, id: &str) -> Result<Option<Box<dyn ConversationLock>>, ArchiveError> {
+    fn lock(&self, id: &str) -> Result<Option<Box<dyn ConversationLock>>, TranscriptError> {
         self.0.lock(id)
     }
-    fn keep_picture(&self, sha256: String, bytes: Arc<[u8]>) -> Kept<'_, ()> {
+    fn keep_picture(&self, sha256: String, bytes: Arc<[u8]>) -> TranscriptFuture<'_, ()> {
         self.0.keep_picture(sha256, bytes)
     }
-    fn picture<'a>(&'a self, sha256: &'a str) -> Kept<'a, Option<Arc<[u8]>>> {
+    fn picture<'a>(&'a self, sha256: &'a str) -> TranscriptFuture<'a, Option<Arc<[u8]>>> {
         self.0.picture(sha256)
     }
-    fn log_head(&self) -> Result<u64, ArchiveError> {
+    fn log_head(&self) -> Result<u64, TranscriptError> {
         self.0.log_head()
     }
-    fn fate(&self, conversation: &str, call: &str, after: u64) -> Result<CallFate, ArchiveError> {
+    fn fate(
+        &self,
+        conversation: &str,
+        call: &str,
+        after: u64,
+    ) -> Result<CallFate, TranscriptError> {
         self.0.fate(conversation, call, after)
     }
 }

@@ -12,6 +12,8 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 
+use crate::memory_transcripts::MemoryTranscripts;
+
 /// What looks like a token, in two pieces so that nobody takes this file for a leak.
 pub(crate) const SECRET: &str = concat!("ghp_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
 

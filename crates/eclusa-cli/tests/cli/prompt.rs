@@ -304,17 +304,6 @@ fn what_a_tool_says_reaches_a_terminal_harmless_and_a_pipe_as_it_is() {
     assert_eq!(world.eclusa(&["run", "echo", &args]).out, "\u{1b}[2Jgone\n");
 }
 
-/// Shows E16.
-#[test]
-fn thinking_is_not_the_tools_time() {
-    let world = World::with("[limits]\ntime = \"3s\"\n");
-    let mut person = Person::runs(&world, &NOTE);
-    person.sees(PROMPT);
-    std::thread::sleep(Duration::from_millis(3_300));
-    person.types("y");
-    assert_eq!(person.ends().0, 0);
-}
-
 /// Shows C9.
 #[test]
 fn a_dry_run_asks_nobody_even_on_a_terminal() {

@@ -20,13 +20,13 @@ pub(crate) struct Rule {
     pub(crate) id: Option<Spanned<String>>,
     /// Why it is there; the model and the person are told.
     pub(crate) reason: Option<String>,
-    /// Condition: the tool's name, or a glob over it.
+    /// Condition: the tool's name, a glob over it (`*` is any text, `?` one character), or a list.
     pub(crate) tool: Option<Spanned<OneOrMany<String>>>,
-    /// Condition: the tool's class.
+    /// Condition: the tool's class, or a list: `shell`, `file`, `web`, `read-only`, `generic`.
     pub(crate) class: Option<Spanned<OneOrMany<Keyword<PermissionClass>>>>,
-    /// Condition: the server that the tool comes from, or a glob over it.
+    /// Condition: the server that the tool comes from, a glob over its name, or a list.
     pub(crate) server: Option<Spanned<OneOrMany<String>>>,
-    /// Condition: arguments, by JSON pointer.
+    /// Condition: what the arguments are, by JSON pointer.
     #[serde(default)]
     pub(crate) arg: BTreeMap<String, Spanned<Matcher>>,
     /// Condition: commands of shell text that begin with these words (`*` is any one word, `$` at
@@ -36,16 +36,17 @@ pub(crate) struct Rule {
     /// Condition: paths that the call touches, as globs relative to the workspace; `!` before a
     /// glob makes an exception.
     pub(crate) path: Option<Spanned<OneOrMany<String>>>,
-    /// Condition: paths that `files.blocked` names. Not for `allow`, and in place of `path`.
+    /// Condition: paths that `files.blocked` names (`true`, in place of `path`). Not for `allow`.
     pub(crate) blocked: Option<Spanned<bool>>,
     /// Condition: hosts that the call talks to: `example.com`, `*.example.com` for all below it,
     /// `*`, each with or without `:port`; `!` makes an exception.
     pub(crate) domain: Option<Spanned<OneOrMany<String>>>,
-    /// Condition: only what the call reads, or only what it writes.
+    /// Condition: only what the call reads (`read`), or only what it writes (`write`): of `path`, or
+    /// of any path where that is not said.
     pub(crate) access: Option<Keyword<Access>>,
     /// Condition: only paths that the call names itself, and not what else it turns out to change.
     pub(crate) named: Option<Spanned<bool>>,
-    /// Condition: what the call changed, once that is known. The rule is then heard over effects.
+    /// Condition: what the call changed, once that is known. The rule is then one over effects.
     pub(crate) effects: Option<Spanned<Results>>,
     /// It holds until this time: `2026-12-01T00:00:00Z`, or a date, when the day begins in UTC.
     pub(crate) until: Option<Spanned<String>>,

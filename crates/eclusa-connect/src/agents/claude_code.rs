@@ -50,6 +50,10 @@ pub(super) static CLAUDE_CODE: AgentSpec = AgentSpec {
             EntryFile::Settings("CLAUDE_CONFIG_DIR", "", ".claude.json"),
             EntryFile::Project(".mcp.json"),
         ],
+        ours: |facts| {
+            let program = &facts.program;
+            Some(json!({"type": "stdio", "command": program, "args": ["mcp"], "alwaysLoad": true}))
+        },
     },
     switches: SwitchSpec {
         files: &[USER_SETTINGS, PROJECT_SETTINGS, LOCAL_SETTINGS],
@@ -118,11 +122,6 @@ fn entries(facts: &InstallFacts) -> Vec<SettingsEntry> {
             value: "mcp__eclusa",
         },
     });
-    let entry = json!({
-        "type": "stdio", "command": facts.program, "args": ["mcp"], "alwaysLoad": true,
-    });
-    all.extend(CLAUDE_CODE.eclusa_server(facts, entry));
-    all.extend(CLAUDE_CODE.other_servers(facts));
     all
 }
 

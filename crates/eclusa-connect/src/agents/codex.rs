@@ -40,7 +40,11 @@ pub(super) static CODEX: AgentSpec = AgentSpec {
         result,
     }),
     entries,
-    servers: ServerSpec { lists: &[&["mcp_servers"]], files: &[USER_CONFIG, PROJECT_CONFIG] },
+    servers: ServerSpec {
+        lists: &[&["mcp_servers"]],
+        files: &[USER_CONFIG, PROJECT_CONFIG],
+        ours: |_| None,
+    },
     switches: SwitchSpec {
         files: &[USER_CONFIG, PROJECT_CONFIG],
         switched_off_by: |text, managed| {
@@ -101,7 +105,6 @@ fn entries(facts: &InstallFacts) -> Vec<SettingsEntry> {
             ],
         },
     });
-    all.extend(CODEX.other_servers(facts));
     all
 }
 

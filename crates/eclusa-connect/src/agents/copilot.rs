@@ -38,6 +38,12 @@ pub(super) static COPILOT: AgentSpec = AgentSpec {
             EntryFile::Home(".copilot/mcp-config.json"),
             EntryFile::Project(".github/mcp.json"),
         ],
+        // Nobody has seen it start our server for a project.
+        ours: |facts| {
+            (!facts.project).then(|| {
+                json!({"type": "local", "command": facts.program, "args": ["mcp"], "tools": ["*"]})
+            })
+        },
     },
     switches: SwitchSpec::NONE,
     caveats: Caveats {
@@ -66,14 +72,6 @@ fn entries(facts: &InstallFacts) -> Vec<SettingsEntry> {
     for event in ["preToolUse", "postToolUse"] {
         all.push(COPILOT.hook(file, event, entry.clone()));
     }
-    // Nobody has seen it start our server for a project.
-    if !facts.project {
-        let entry = json!({
-            "type": "local", "command": facts.program, "args": ["mcp"], "tools": ["*"],
-        });
-        all.extend(COPILOT.eclusa_server(facts, entry));
-    }
-    all.extend(COPILOT.other_servers(facts));
     all
 }
 

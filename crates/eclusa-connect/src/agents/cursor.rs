@@ -16,13 +16,17 @@ use crate::{
 
 mod rules;
 
+/// The events that stop calls.
+const GATES: [&str; 4] =
+    ["beforeShellExecution", "beforeMCPExecution", "beforeReadFile", "preToolUse"];
+
 pub(super) static CURSOR: AgentSpec = AgentSpec {
     name: "cursor",
     aliases: &[],
     title: "Cursor",
     hooks: Some(HookSpec {
         tried: false,
-        gates: &["preToolUse", "beforeShellExecution", "beforeMCPExecution", "beforeReadFile"],
+        gates: &GATES,
         root_variable: Some("CURSOR_PROJECT_DIR"),
         in_shell: true,
         can_rewrite: false,
@@ -38,6 +42,7 @@ pub(super) static CURSOR: AgentSpec = AgentSpec {
     servers: ServerSpec {
         lists: &[&["mcpServers"]],
         files: &[EntryFile::Home(".cursor/mcp.json"), EntryFile::Project(".cursor/mcp.json")],
+        ours: |facts| Some(json!({"command": facts.program, "args": ["mcp"]})),
     },
     switches: SwitchSpec::NONE,
     caveats: Caveats {
@@ -57,21 +62,14 @@ fn entries(facts: &InstallFacts) -> Vec<SettingsEntry> {
     let entry = json!({"command": CURSOR.hook_line(facts), "timeout": 900, "failClosed": true});
     let (purpose, path) = ("the version of the file", vec!["version"]);
     let mut all = vec![SettingsEntry::value(hooks, purpose, path, json!(1))];
-    for event in ["beforeShellExecution", "beforeMCPExecution", "beforeReadFile", "preToolUse"] {
-        all.push(CURSOR.hook(hooks, event, entry.clone()));
-    }
-    let entry = json!({"command": facts.program, "args": ["mcp"]});
-    all.extend(CURSOR.eclusa_server(facts, entry));
-    all.extend(CURSOR.other_servers(facts));
+    all.extend(GATES.map(|event| CURSOR.hook(hooks, event, entry.clone())));
     all
 }
 
 fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
     let name = fields.text("hook_event_name")?;
     let kind = match name {
-        "beforeShellExecution" | "beforeMCPExecution" | "beforeReadFile" | "preToolUse" => {
-            HookEventKind::Before
-        }
+        _ if GATES.contains(&name) => HookEventKind::Before,
         "afterShellExecution" | "afterMCPExecution" | "afterFileEdit" | "postToolUse" => {
             HookEventKind::After
         }

@@ -46,6 +46,7 @@ pub(super) static GEMINI: AgentSpec = AgentSpec {
     servers: ServerSpec {
         lists: &[&["mcpServers"]],
         files: &[USER_SETTINGS, PROJECT_SETTINGS, MACHINE_SETTINGS],
+        ours: |facts| Some(json!({"command": facts.program, "args": ["mcp"], "trust": true})),
     },
     switches: SwitchSpec {
         files: &[USER_SETTINGS, PROJECT_SETTINGS],
@@ -79,9 +80,6 @@ fn entries(facts: &InstallFacts) -> Vec<SettingsEntry> {
     let mut all = events.map(|it| GEMINI.hook(settings, it, entry.clone())).to_vec();
     let (purpose, path) = ("switches hooks on", vec!["hooksConfig", "enabled"]);
     all.push(SettingsEntry::value(settings, purpose, path, json!(true)));
-    let entry = json!({"command": facts.program, "args": ["mcp"], "trust": true});
-    all.extend(GEMINI.eclusa_server(facts, entry));
-    all.extend(GEMINI.other_servers(facts));
     all
 }
 

@@ -49,6 +49,9 @@ pub(super) static OPENCODE: AgentSpec = AgentSpec {
             EntryFile::Project(".opencode/opencode.json"),
             EntryFile::Project(".opencode/opencode.jsonc"),
         ],
+        ours: |facts| {
+            Some(json!({"type": "local", "command": [facts.program, "mcp"], "enabled": true}))
+        },
     },
     switches: SwitchSpec::NONE,
     caveats: Caveats {
@@ -71,16 +74,12 @@ fn entries(facts: &InstallFacts) -> Vec<SettingsEntry> {
     let program = Value::from(facts.program.as_str()).to_string();
     let text = include_str!("opencode_plugin.js").replace("\"ECLUSA\"", &program);
     let plugin = EntryFile::Project(".opencode/plugins/eclusa.js");
-    let mut all = vec![SettingsEntry {
+    vec![SettingsEntry {
         file: facts.file(user("opencode/plugins/eclusa.js"), plugin, None),
         purpose: "asks eclusa before its own tools run",
         is_gate: true,
         change: EntryChange::Whole { text },
-    }];
-    let entry = json!({"type": "local", "command": [facts.program, "mcp"], "enabled": true});
-    all.extend(OPENCODE.eclusa_server(facts, entry));
-    all.extend(OPENCODE.other_servers(facts));
-    all
+    }]
 }
 
 fn read(fields: Fields<'_>) -> Result<HookEvent, String> {

@@ -25,7 +25,7 @@ pub struct AgentSpec {
     pub title: &'static str,
     /// How its hooks speak; `None`: it is connected over MCP alone.
     pub(crate) hooks: Option<HookSpec>,
-    /// Everything that is written into its settings.
+    /// What is written into its settings besides servers.
     pub(crate) entries: fn(&InstallFacts) -> Vec<SettingsEntry>,
     /// Where it keeps its MCP servers.
     pub(crate) servers: ServerSpec,
@@ -77,6 +77,8 @@ pub(crate) struct ServerSpec {
     pub(crate) lists: &'static [&'static [&'static str]],
     /// Its files. Our server is put into the first one of a scope.
     pub(crate) files: &'static [EntryFile],
+    /// Our server, as its list has it; `None`: there is none, or it is not put into a list of JSON.
+    pub(crate) ours: fn(&InstallFacts) -> Option<Value>,
 }
 
 /// Where an agent's hooks can be switched off, or be led to other rules than the person's.
@@ -229,7 +231,10 @@ impl AgentSpec {
 
     /// Everything that is written into its settings. An agent without a place for it gets nothing.
     pub fn entries(&self, facts: &InstallFacts) -> Vec<SettingsEntry> {
-        (self.entries)(facts)
+        let mut all = (self.entries)(facts);
+        all.extend(self.eclusa_server(facts));
+        all.extend(self.other_servers(facts));
+        all
     }
 
     /// Ways around the hooks that are left, as `status` tells them.
@@ -271,11 +276,8 @@ impl AgentSpec {
     }
 
     /// Our server in the agent's list of servers.
-    pub(super) fn eclusa_server(
-        &self,
-        facts: &InstallFacts,
-        entry: Value,
-    ) -> Option<SettingsEntry> {
+    fn eclusa_server(&self, facts: &InstallFacts) -> Option<SettingsEntry> {
+        let entry = (self.servers.ours)(facts)?;
         let list = self.servers.lists.first()?;
         let path = list.iter().copied().chain([SERVER]).collect();
         let file = self.server_files(facts).next()?;
@@ -283,7 +285,7 @@ impl AgentSpec {
     }
 
     /// The other servers of the agent's lists, put behind the gate.
-    pub(super) fn other_servers(&self, facts: &InstallFacts) -> Vec<SettingsEntry> {
+    fn other_servers(&self, facts: &InstallFacts) -> Vec<SettingsEntry> {
         let lists: Vec<Vec<&str>> = self.servers.lists.iter().map(|it| it.to_vec()).collect();
         let change = |file: EntryFile| match file.is_toml() {
             true => EntryChange::TomlServers {

@@ -3,20 +3,21 @@
 use serde_json::json;
 
 use super::spec::{AgentSpec, Caveats, ServerSpec, SwitchSpec};
-use crate::entries::{EntryFile, InstallFacts, SettingsEntry};
+use crate::entries::EntryFile;
 
 pub(super) static VSCODE: AgentSpec = AgentSpec {
     name: "vscode",
     aliases: &[],
     title: "VS Code",
     hooks: None,
-    entries,
+    entries: |_| Vec::new(),
     servers: ServerSpec {
         lists: &[&["servers"]],
         files: &[
             EntryFile::Settings("XDG_CONFIG_HOME", ".config", "Code/User/mcp.json"),
             EntryFile::Project(".vscode/mcp.json"),
         ],
+        ours: |facts| Some(json!({"type": "stdio", "command": facts.program, "args": ["mcp"]})),
     },
     switches: SwitchSpec::NONE,
     caveats: Caveats::NO_HOOKS,
@@ -24,10 +25,3 @@ pub(super) static VSCODE: AgentSpec = AgentSpec {
     launch: None,
     import_rules: None,
 };
-
-fn entries(facts: &InstallFacts) -> Vec<SettingsEntry> {
-    let entry = json!({"type": "stdio", "command": facts.program, "args": ["mcp"]});
-    let mut all: Vec<SettingsEntry> = VSCODE.eclusa_server(facts, entry).into_iter().collect();
-    all.extend(VSCODE.other_servers(facts));
-    all
-}

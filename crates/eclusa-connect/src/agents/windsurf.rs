@@ -35,6 +35,7 @@ pub(super) static WINDSURF: AgentSpec = AgentSpec {
     servers: ServerSpec {
         lists: &[&["mcpServers"]],
         files: &[EntryFile::Home(".codeium/windsurf/mcp_config.json")],
+        ours: |facts| Some(json!({"command": facts.program, "args": ["mcp"]})),
     },
     switches: SwitchSpec::NONE,
     caveats: Caveats {
@@ -55,11 +56,7 @@ fn entries(facts: &InstallFacts) -> Vec<SettingsEntry> {
         Some(EntryFile::Machine("/etc/windsurf/hooks.json")),
     );
     let entry = json!({"command": WINDSURF.hook_line(facts), "show_output": true});
-    let mut all = GATES.map(|event| WINDSURF.hook(file, event, entry.clone())).to_vec();
-    let entry = json!({"command": facts.program, "args": ["mcp"]});
-    all.extend(WINDSURF.eclusa_server(facts, entry));
-    all.extend(WINDSURF.other_servers(facts));
-    all
+    GATES.map(|event| WINDSURF.hook(file, event, entry.clone())).to_vec()
 }
 
 fn read(fields: Fields<'_>) -> Result<HookEvent, String> {

@@ -118,7 +118,7 @@ fn follow(
 }
 
 async fn agent_exit(group: &mut Group) -> Exit {
-    match group.child().wait().await {
+    match group.wait().await {
         Ok(status) if status.success() => Exit::Done,
         Ok(status) => {
             note(&format!("the agent ended with {status}"));

@@ -170,6 +170,7 @@ impl Scene {
         let person = Person {
             can: serde_json::from_value(self.can.clone()).unwrap(),
             heard: Arc::default(),
+            news: Arc::default(),
         };
         let lifecycle = match era {
             Era::Old => ClientLifecycleMode::Initialize,
@@ -214,13 +215,17 @@ impl Stage {
 
     /// Waits until the client has heard this.
     async fn heard(&self, what: &str) -> String {
-        for _ in 0..1200 {
-            if let Some(it) = self.person.said().into_iter().find(|it| it.contains(what)) {
-                return it;
+        let hearing = async {
+            loop {
+                let news = self.person.news.notified();
+                if let Some(it) = self.person.said().into_iter().find(|it| it.contains(what)) {
+                    return it;
+                }
+                news.await;
             }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        panic!("`{what}` was not heard, but {:?}", self.person.said());
+        };
+        let heard = tokio::time::timeout(Duration::from_secs(60), hearing).await;
+        heard.unwrap_or_else(|_| panic!("`{what}` was not heard, but {:?}", self.person.said()))
     }
 }
 
@@ -240,11 +245,13 @@ fn text(result: &CallToolResult) -> String {
 struct Person {
     can: ClientCapabilities,
     heard: Arc<Mutex<Vec<String>>>,
+    news: Arc<tokio::sync::Notify>,
 }
 
 impl Person {
     fn hears(&self, what: String) {
         self.heard.lock().unwrap().push(what);
+        self.news.notify_waiters();
     }
 
     fn said(&self) -> Vec<String> {

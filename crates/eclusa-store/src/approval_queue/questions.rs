@@ -3,11 +3,10 @@
 use eclusa::{
     approve::{
         Allowance, DueNotification, FailedNotification, GivenAnswer, GivenVote, Outbox,
-        QuestionPage, Questions, QueueError, QueuedQuestion,
+        QuestionPage, Questions, QueueError, QueueFuture, QueuedQuestion,
     },
     store::ApprovalQueue,
 };
-use futures::future::BoxFuture;
 
 use super::{
     SqliteQueue, allowances, checked, outbox, park, read, requests, rows, sessions, votes,
@@ -15,29 +14,29 @@ use super::{
 use crate::{error::InStore as _, writer::Transaction};
 
 impl Questions for SqliteQueue {
-    fn queue(&self) -> BoxFuture<'_, Result<String, QueueError>> {
+    fn queue(&self) -> QueueFuture<'_, String> {
         Box::pin(async move { Ok(read::about(&self.store, "queue")?.unwrap_or_default()) })
     }
 
-    fn list(&self, page: QuestionPage) -> BoxFuture<'_, Result<Vec<QueuedQuestion>, QueueError>> {
+    fn list(&self, page: QuestionPage) -> QueueFuture<'_, Vec<QueuedQuestion>> {
         Box::pin(async move { Ok(read::pending(&self.store, page, self.now())?) })
     }
 
-    fn pending(&self) -> BoxFuture<'_, Result<u64, QueueError>> {
+    fn pending(&self) -> QueueFuture<'_, u64> {
         Box::pin(async move { Ok(read::count(&self.store, self.now())?) })
     }
 
-    fn get(&self, id: u64) -> BoxFuture<'_, Result<QueuedQuestion, QueueError>> {
+    fn get(&self, id: u64) -> QueueFuture<'_, QueuedQuestion> {
         Box::pin(
             async move { read::one(&self.store, id, self.now())?.ok_or(QueueError::Unknown(id)) },
         )
     }
 
-    fn identical(&self, id: u64) -> BoxFuture<'_, Result<Vec<u64>, QueueError>> {
+    fn identical(&self, id: u64) -> QueueFuture<'_, Vec<u64>> {
         Box::pin(async move { Ok(read::identical(&self.store, id, self.now())?) })
     }
 
-    fn answer(&self, given: GivenAnswer) -> BoxFuture<'_, Result<(), QueueError>> {
+    fn answer(&self, given: GivenAnswer) -> QueueFuture<'_, ()> {
         Box::pin(async move {
             let now = self.now();
             let given = checked(given)?;
@@ -47,7 +46,7 @@ impl Questions for SqliteQueue {
         })
     }
 
-    fn revoke<'a>(&'a self, id: u64, by: &'a str) -> BoxFuture<'a, Result<(), QueueError>> {
+    fn revoke<'a>(&'a self, id: u64, by: &'a str) -> QueueFuture<'a, ()> {
         Box::pin(async move {
             let (by, now) = (by.to_owned(), self.now());
             let revoked = self.store.write_later(move |tx| rows::revoke(tx, id, &by, now)).await;
@@ -56,26 +55,19 @@ impl Questions for SqliteQueue {
         })
     }
 
-    fn votes(&self, id: u64) -> BoxFuture<'_, Result<Vec<GivenVote>, QueueError>> {
+    fn votes(&self, id: u64) -> QueueFuture<'_, Vec<GivenVote>> {
         Box::pin(async move { Ok(votes::yes(&self.store, id)?) })
     }
 
-    fn failed_notifications(&self) -> BoxFuture<'_, Result<Vec<FailedNotification>, QueueError>> {
+    fn failed_notifications(&self) -> QueueFuture<'_, Vec<FailedNotification>> {
         Box::pin(async move { Ok(outbox::failed(&self.store, self.now())?) })
     }
 
-    fn answered_request<'a>(
-        &'a self,
-        id: &'a str,
-    ) -> BoxFuture<'a, Result<Option<(u16, String)>, QueueError>> {
+    fn answered_request<'a>(&'a self, id: &'a str) -> QueueFuture<'a, Option<(u16, String)>> {
         Box::pin(async move { Ok(requests::answered(&self.store, id)?) })
     }
 
-    fn keep_request<'a>(
-        &'a self,
-        id: &'a str,
-        answer: (u16, String),
-    ) -> BoxFuture<'a, Result<(), QueueError>> {
+    fn keep_request<'a>(&'a self, id: &'a str, answer: (u16, String)) -> QueueFuture<'a, ()> {
         Box::pin(async move {
             let (id, now) = (id.to_owned(), self.now());
             let keep = self.store.write_later(move |tx| requests::keep(tx, &id, &answer, now));
@@ -83,11 +75,7 @@ impl Questions for SqliteQueue {
         })
     }
 
-    fn end_session<'a>(
-        &'a self,
-        session: &'a str,
-        by: &'a str,
-    ) -> BoxFuture<'a, Result<u64, QueueError>> {
+    fn end_session<'a>(&'a self, session: &'a str, by: &'a str) -> QueueFuture<'a, u64> {
         Box::pin(async move {
             let (session, by, now) = (session.to_owned(), by.to_owned(), self.now());
             let end = move |tx: &mut Transaction<'_>| sessions::end(tx, &session, &by, now);
@@ -97,15 +85,11 @@ impl Questions for SqliteQueue {
         })
     }
 
-    fn changes(&self, after: u64) -> BoxFuture<'_, Result<(Vec<u64>, u64), QueueError>> {
+    fn changes(&self, after: u64) -> QueueFuture<'_, (Vec<u64>, u64)> {
         Box::pin(async move { Ok(rows::changed_after(&self.store, after)?) })
     }
 
-    fn set_ticket<'a>(
-        &'a self,
-        call: &'a str,
-        ticket: &'a str,
-    ) -> BoxFuture<'a, Result<bool, QueueError>> {
+    fn set_ticket<'a>(&'a self, call: &'a str, ticket: &'a str) -> QueueFuture<'a, bool> {
         Box::pin(async move {
             let (call, ticket) = (call.to_owned(), ticket.to_owned());
             let set = self.store.write_later(move |tx| park::set_ticket(tx, &call, &ticket));
@@ -113,16 +97,13 @@ impl Questions for SqliteQueue {
         })
     }
 
-    fn find_ticket<'a>(
-        &'a self,
-        ticket: &'a str,
-    ) -> BoxFuture<'a, Result<Option<QueuedQuestion>, QueueError>> {
+    fn find_ticket<'a>(&'a self, ticket: &'a str) -> QueueFuture<'a, Option<QueuedQuestion>> {
         Box::pin(async move { Ok(read::ticket(&self.store, ticket, self.now())?) })
     }
 }
 
 impl ApprovalQueue for SqliteQueue {
-    fn left(&self) -> BoxFuture<'_, Result<Vec<QueuedQuestion>, QueueError>> {
+    fn left(&self) -> QueueFuture<'_, Vec<QueuedQuestion>> {
         Box::pin(async move { Ok(read::left(&self.store, self.now())?) })
     }
 
@@ -130,17 +111,17 @@ impl ApprovalQueue for SqliteQueue {
         &'a self,
         call: &'a str,
         binding: &'a str,
-    ) -> BoxFuture<'a, Result<Option<u64>, QueueError>> {
+    ) -> QueueFuture<'a, Option<u64>> {
         Box::pin(async move { Ok(read::pending_number(&self.store, call, binding)?) })
     }
 
-    fn allowances(&self) -> BoxFuture<'_, Result<Vec<Allowance>, QueueError>> {
+    fn allowances(&self) -> QueueFuture<'_, Vec<Allowance>> {
         Box::pin(async move {
             Ok(allowances::latest(&*self.store.reader()?).in_store(self.store.path())?)
         })
     }
 
-    fn live_allowances(&self) -> BoxFuture<'_, Result<Vec<Allowance>, QueueError>> {
+    fn live_allowances(&self) -> QueueFuture<'_, Vec<Allowance>> {
         Box::pin(async move {
             let now = self.now();
             Ok(allowances::live(&*self.store.reader()?, now).in_store(self.store.path())?)
@@ -153,7 +134,7 @@ impl ApprovalQueue for SqliteQueue {
         times: u64,
         until: u64,
         by: &'a str,
-    ) -> BoxFuture<'a, Result<u64, QueueError>> {
+    ) -> QueueFuture<'a, u64> {
         Box::pin(async move {
             let (rule, by, now) = (rule.to_owned(), by.to_owned(), self.now());
             let terms = (times, until);
@@ -163,25 +144,21 @@ impl ApprovalQueue for SqliteQueue {
         })
     }
 
-    fn agree(&self, id: u64, vote: GivenVote) -> BoxFuture<'_, Result<bool, QueueError>> {
+    fn agree(&self, id: u64, vote: GivenVote) -> QueueFuture<'_, bool> {
         Box::pin(async move {
             let now = self.now();
             Ok(self.store.write_later(move |tx| allowances::agree(tx, id, &vote, now)).await?)
         })
     }
 
-    fn revoke_allowance<'a>(
-        &'a self,
-        id: u64,
-        by: &'a str,
-    ) -> BoxFuture<'a, Result<bool, QueueError>> {
+    fn revoke_allowance<'a>(&'a self, id: u64, by: &'a str) -> QueueFuture<'a, bool> {
         Box::pin(async move {
             let (by, now) = (by.to_owned(), self.now());
             Ok(self.store.write_later(move |tx| allowances::revoke(tx, id, &by, now)).await?)
         })
     }
 
-    fn take_allowance(&self, id: u64) -> BoxFuture<'_, Result<bool, QueueError>> {
+    fn take_allowance(&self, id: u64) -> QueueFuture<'_, bool> {
         Box::pin(async move {
             let now = self.now();
             Ok(self.store.write_later(move |tx| allowances::take(tx, id, now)).await?)
@@ -190,15 +167,15 @@ impl ApprovalQueue for SqliteQueue {
 }
 
 impl Outbox for SqliteQueue {
-    fn name(&self) -> BoxFuture<'_, Result<String, QueueError>> {
+    fn name(&self) -> QueueFuture<'_, String> {
         Questions::queue(self)
     }
 
-    fn next_due(&self) -> BoxFuture<'_, Result<Option<u64>, QueueError>> {
+    fn next_due(&self) -> QueueFuture<'_, Option<u64>> {
         Box::pin(async move { Ok(outbox::next_due(&self.store)?) })
     }
 
-    fn claim(&self) -> BoxFuture<'_, Result<Vec<DueNotification>, QueueError>> {
+    fn claim(&self) -> QueueFuture<'_, Vec<DueNotification>> {
         Box::pin(async move {
             let now = self.now();
             let claimed = self.store.write_later(move |tx| outbox::claim(tx, now)).await?;
@@ -210,11 +187,7 @@ impl Outbox for SqliteQueue {
         })
     }
 
-    fn note_attempt(
-        &self,
-        id: u64,
-        outcome: Result<(), String>,
-    ) -> BoxFuture<'_, Result<(), QueueError>> {
+    fn note_attempt(&self, id: u64, outcome: Result<(), String>) -> QueueFuture<'_, ()> {
         Box::pin(async move {
             let now = self.now();
             let note = self.store.write_later(move |tx| outbox::note(tx, id, &outcome, now));

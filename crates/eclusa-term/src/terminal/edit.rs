@@ -1,10 +1,13 @@
 //! Editing a text, such as the arguments of a call, in the person's own editor.
 
-use std::io::{self, Read, Seek, Write};
-
-use serde_json::Value;
+use std::{
+    io::{self, Read, Seek, Write},
+    process::ExitStatus,
+};
 
 use eclusa_spawn::Program;
+use serde_json::Value;
+use tempfile::NamedTempFile;
 
 /// Opens the arguments in the editor. `Ok(None)`: they were left as they are.
 pub(super) fn edit(args: &Value) -> Result<Option<Value>, String> {
@@ -17,21 +20,8 @@ pub(super) fn edit(args: &Value) -> Result<Option<Value>, String> {
 /// Opens a text in the editor, in a file whose name ends like this, and gives what it is then.
 pub fn edit_text(text: &str, suffix: &str) -> Result<String, String> {
     let failed = |err: io::Error| format!("the text cannot be edited: {err}");
-    // Made for its owner alone: texts can hold secrets.
-    let mut file =
-        tempfile::Builder::new().prefix("eclusa-").suffix(suffix).tempfile().map_err(failed)?;
-    write!(file, "{text}").and_then(|()| file.flush()).map_err(failed)?;
-    let path = file.path().to_str().ok_or("the temporary directory has no readable name")?;
     let editor = editor();
-    // An editor can be a command with options, so a shell splits it; the path is one word.
-    let command = ["sh", "-c", &format!("{editor} \"$1\""), "eclusa", path].map(str::to_owned);
-    let program = Program {
-        command: command.to_vec(),
-        directory: ".".into(),
-        env: Vec::new(),
-        set: Vec::new(),
-    };
-    let status = program.run_on_terminal().map_err(failed)?;
+    let (file, status) = run_on(text, suffix, &format!("{editor} \"$1\"")).map_err(failed)?;
     if !status.success() {
         return Err(format!("the editor `{editor}` ended with {status}; nothing was changed"));
     }
@@ -43,6 +33,25 @@ pub fn edit_text(text: &str, suffix: &str) -> Result<String, String> {
     });
     read.map_err(failed)?;
     Ok(text)
+}
+
+/// Has a shell run this on the terminal, with the text in a file whose name is `$1`: an editor or a
+/// pager can be a command with options, so a shell splits it; the path is one word.
+pub(super) fn run_on(
+    text: &str,
+    suffix: &str,
+    script: &str,
+) -> io::Result<(NamedTempFile, ExitStatus)> {
+    // Made for its owner alone: texts can hold secrets.
+    let mut file = tempfile::Builder::new().prefix("eclusa-").suffix(suffix).tempfile()?;
+    file.write_all(text.as_bytes())?;
+    file.flush()?;
+    let unnamed = || io::Error::other("the temporary directory has no readable name");
+    let path = file.path().to_str().ok_or_else(unnamed)?;
+    let command = ["sh", "-c", script, "eclusa", path].map(str::to_owned).to_vec();
+    let program = Program { command, directory: ".".into(), env: Vec::new(), set: Vec::new() };
+    let status = program.run_on_terminal()?;
+    Ok((file, status))
 }
 
 fn editor() -> String {

@@ -46,6 +46,18 @@ where
 }
 
 /// An approver made of an asynchronous function of the question: a web page, a message, a form.
+///
+/// ```
+/// use eclusa::prelude::*;
+///
+/// let page = AsyncFnApprover::new("page", |question: Question| async move {
+///     match question.destructive {
+///         true => Err(NotAsked::Unavailable("nobody is at the page".to_owned())),
+///         false => Ok(Answer::Once),
+///     }
+/// });
+/// assert_eq!(page.name(), "page");
+/// ```
 pub struct AsyncFnApprover<A, F> {
     name: String,
     ask: A,

@@ -3,9 +3,7 @@
 
 use std::time::Duration;
 
-use futures::future::BoxFuture;
-
-use super::questions::{QueueError, QueuedQuestion};
+use super::questions::{QueueFuture, QueuedQuestion};
 use crate::words;
 
 /// Where notifications go, as far as a queue needs to know it.
@@ -59,21 +57,17 @@ pub struct FailedNotification {
 /// A notification never answers, and nothing here can: it says that somebody should look.
 pub trait Outbox: Send + Sync {
     /// The name of the queue, which no other queue has.
-    fn name(&self) -> BoxFuture<'_, Result<String, QueueError>>;
+    fn name(&self) -> QueueFuture<'_, String>;
 
     /// When the next notification is due, in milliseconds since 1970.
-    fn next_due(&self) -> BoxFuture<'_, Result<Option<u64>, QueueError>>;
+    fn next_due(&self) -> QueueFuture<'_, Option<u64>>;
 
     /// Some that are due. Nobody else gets them for a minute; those of questions that are over are
     /// forgotten.
-    fn claim(&self) -> BoxFuture<'_, Result<Vec<DueNotification>, QueueError>>;
+    fn claim(&self) -> QueueFuture<'_, Vec<DueNotification>>;
 
     /// Notes what came of sending one. A failed one is due again after [`retry_after`].
-    fn note_attempt(
-        &self,
-        id: u64,
-        outcome: Result<(), String>,
-    ) -> BoxFuture<'_, Result<(), QueueError>>;
+    fn note_attempt(&self, id: u64, outcome: Result<(), String>) -> QueueFuture<'_, ()>;
 }
 
 /// How long to wait after so many failed attempts: a second, twice that, and so on to ten minutes.

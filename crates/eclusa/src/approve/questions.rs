@@ -80,6 +80,9 @@ impl GivenAnswer {
     }
 }
 
+/// What a queue gives once it has looked, or why it cannot.
+pub type QueueFuture<'a, T> = BoxFuture<'a, Result<T, QueueError>>;
+
 /// Why an answer does not count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QueueError {
@@ -134,67 +137,49 @@ pub enum QueueError {
 /// otherwise; each answer is on record in the same transaction.
 pub trait Questions: Send + Sync {
     /// The name of the queue, which no other queue has: see [`Statement`](crate::Statement).
-    fn queue(&self) -> BoxFuture<'_, Result<String, QueueError>>;
+    fn queue(&self) -> QueueFuture<'_, String>;
 
     /// Pending questions, oldest first.
-    fn list(&self, page: QuestionPage) -> BoxFuture<'_, Result<Vec<QueuedQuestion>, QueueError>>;
+    fn list(&self, page: QuestionPage) -> QueueFuture<'_, Vec<QueuedQuestion>>;
 
     /// How many are pending.
-    fn pending(&self) -> BoxFuture<'_, Result<u64, QueueError>>;
+    fn pending(&self) -> QueueFuture<'_, u64>;
 
     /// One question, however it stands.
-    fn get(&self, id: u64) -> BoxFuture<'_, Result<QueuedQuestion, QueueError>>;
+    fn get(&self, id: u64) -> QueueFuture<'_, QueuedQuestion>;
 
     /// The numbers of pending questions that are identical to this one, itself included.
-    fn identical(&self, id: u64) -> BoxFuture<'_, Result<Vec<u64>, QueueError>>;
+    fn identical(&self, id: u64) -> QueueFuture<'_, Vec<u64>>;
 
     /// Who said yes to a question so far, in order.
-    fn votes(&self, id: u64) -> BoxFuture<'_, Result<Vec<GivenVote>, QueueError>>;
+    fn votes(&self, id: u64) -> QueueFuture<'_, Vec<GivenVote>>;
 
     /// Notifications about pending questions that could not be sent yet.
-    fn failed_notifications(&self) -> BoxFuture<'_, Result<Vec<FailedNotification>, QueueError>>;
+    fn failed_notifications(&self) -> QueueFuture<'_, Vec<FailedNotification>>;
 
     /// What a signed request from elsewhere with this id was answered before: a status and a text.
-    fn answered_request<'a>(
-        &'a self,
-        id: &'a str,
-    ) -> BoxFuture<'a, Result<Option<(u16, String)>, QueueError>>;
+    fn answered_request<'a>(&'a self, id: &'a str) -> QueueFuture<'a, Option<(u16, String)>>;
 
     /// Keeps what such a request was answered, for a day.
-    fn keep_request<'a>(
-        &'a self,
-        id: &'a str,
-        answer: (u16, String),
-    ) -> BoxFuture<'a, Result<(), QueueError>>;
+    fn keep_request<'a>(&'a self, id: &'a str, answer: (u16, String)) -> QueueFuture<'a, ()>;
 
     /// Answers questions, for good. The same answer by the same person may be given again.
-    fn answer(&self, given: GivenAnswer) -> BoxFuture<'_, Result<(), QueueError>>;
+    fn answer(&self, given: GivenAnswer) -> QueueFuture<'_, ()>;
 
     /// Takes back a yes that nobody has used yet.
-    fn revoke<'a>(&'a self, id: u64, by: &'a str) -> BoxFuture<'a, Result<(), QueueError>>;
+    fn revoke<'a>(&'a self, id: u64, by: &'a str) -> QueueFuture<'a, ()>;
 
     /// Refuses everything that a session waits for, takes back every yes that it has not used,
     /// and says how many that were.
-    fn end_session<'a>(
-        &'a self,
-        session: &'a str,
-        by: &'a str,
-    ) -> BoxFuture<'a, Result<u64, QueueError>>;
+    fn end_session<'a>(&'a self, session: &'a str, by: &'a str) -> QueueFuture<'a, u64>;
 
     /// Numbers of the questions that changed after this point, and the new point.
-    fn changes(&self, after: u64) -> BoxFuture<'_, Result<(Vec<u64>, u64), QueueError>>;
+    fn changes(&self, after: u64) -> QueueFuture<'_, (Vec<u64>, u64)>;
 
     /// Lets a question of this call be found by a name that nobody can guess, also after a
     /// restart. `false`: the call has no open question here.
-    fn set_ticket<'a>(
-        &'a self,
-        call: &'a str,
-        ticket: &'a str,
-    ) -> BoxFuture<'a, Result<bool, QueueError>>;
+    fn set_ticket<'a>(&'a self, call: &'a str, ticket: &'a str) -> QueueFuture<'a, bool>;
 
     /// The question with this ticket.
-    fn find_ticket<'a>(
-        &'a self,
-        ticket: &'a str,
-    ) -> BoxFuture<'a, Result<Option<QueuedQuestion>, QueueError>>;
+    fn find_ticket<'a>(&'a self, ticket: &'a str) -> QueueFuture<'a, Option<QueuedQuestion>>;
 }

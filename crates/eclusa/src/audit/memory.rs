@@ -5,6 +5,20 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::{Appending, AuditSink, Broken, Draft, Head, Receipt, Record, Verifier};
 
 /// A log in memory.
+///
+/// ```
+/// use std::sync::Arc;
+/// use eclusa::prelude::*;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let log = Arc::new(MemoryLog::default());
+/// let gate = Gate::builder().log(log.clone()).build()?;
+/// gate.pass_blocking(ToolCall::new("1", "no_such_tool", serde_json::json!({})))?;
+/// assert_eq!(log.records().len(), 1);
+/// assert!(log.verify().is_ok());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Default)]
 pub struct MemoryLog {
     chain: Mutex<Chain>,

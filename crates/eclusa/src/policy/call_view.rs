@@ -9,6 +9,24 @@ use crate::{Facts, Origin, PermissionClass, Touch};
 
 /// A call as rules see it. It is a view of a [`Validated`](crate::Validated), and no proof of
 /// anything: judging needs to know the call, not to hold it.
+///
+/// ```
+/// use eclusa::prelude::*;
+///
+/// /// Denies what writes; everything else is asked about.
+/// struct NothingWritten;
+///
+/// impl Policy for NothingWritten {
+///     fn judge(&self, call: &CallView<'_>) -> Verdict {
+///         let writes = call.touches().iter().any(|it| matches!(it, Touch::Write(_)));
+///         let decision = if writes { Decision::Deny } else { Decision::Ask };
+///         let text = format!("`{}` was looked at", call.name()).into();
+///         let (source, origin) = (Source::Rule, "nothing-written".into());
+///         Verdict::from_reasons(vec![Reason { decision, source, origin, text }])
+///     }
+/// }
+/// # let _ = Gate::builder().policy(NothingWritten);
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct CallView<'a> {
     pub(crate) id: &'a str,

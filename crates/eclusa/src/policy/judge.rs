@@ -11,6 +11,33 @@ use crate::{CallView, Decision, Reason, Source, Verdict};
 
 /// The rules. Pure and total: no clock, disk or network; same call, same verdict, so that any
 /// decision can be replayed. An implementation that meets an error denies.
+///
+/// ```
+/// use eclusa::prelude::*;
+///
+/// struct AskAlways;
+///
+/// impl Policy for AskAlways {
+///     fn judge(&self, _: &CallView<'_>) -> Verdict {
+///         Verdict::from_reasons(vec![Reason {
+///             decision: Decision::Ask,
+///             source: Source::Rule,
+///             origin: "always".into(),
+///             text: "everything is asked about".into(),
+///         }])
+///     }
+/// }
+///
+/// # #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// # struct Nothing {}
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let ring = FnTool::new("ring", "Rings a bell.", |_: Nothing| async { Ok::<_, ToolError>("ding") });
+/// let gate = Gate::builder().tool(ring).policy(AskAlways).build()?;
+/// let call = ToolCall::new("1", "ring", serde_json::json!({}));
+/// assert_eq!(gate.pass_blocking(call)?.code(), "no_approver");
+/// # Ok(())
+/// # }
+/// ```
 pub trait Policy: Send + Sync {
     /// Judges a call.
     fn judge(&self, call: &CallView<'_>) -> Verdict;

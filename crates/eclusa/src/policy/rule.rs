@@ -25,6 +25,13 @@ use paths::blocked_by;
 ///
 /// Doubts go against the call: a condition that cannot be evaluated is met where the rule
 /// tightens (`stage`, `ask`, `deny`) and not met where it loosens (`allow`).
+///
+/// ```
+/// # use eclusa::prelude::*;
+/// let rule = Rule::new(Decision::Ask).tool(["deploy"])?.because("people are told first");
+/// assert_eq!((rule.decision(), rule.why()), (Decision::Ask, "people are told first"));
+/// # Ok::<(), eclusa::policy::ConditionError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Rule {
     decision: Decision,

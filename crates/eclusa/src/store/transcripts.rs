@@ -1,24 +1,28 @@
 //! Transcripts of sessions with a model: rows that a store keeps and does not understand.
 
 use futures::future::BoxFuture;
+use serde_json::Value;
 
 /// A transcript could not be read or written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct TranscriptError(pub String);
 
+/// What is kept of transcripts, or why it cannot be read or written.
+pub type TranscriptFuture<'a, T> = BoxFuture<'a, Result<T, TranscriptError>>;
+
 /// A transcript, without what was said in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TranscriptRow {
-    /// The id of its session.
+pub struct TranscriptHead {
+    /// The id of its session: six letters and digits.
     pub id: String,
-    /// The session that it comes from.
+    /// The session that it was forked from, or that started it.
     pub parent: Option<String>,
-    /// What it is about.
+    /// What it is about: the beginning of the first words.
     pub title: String,
     /// The persona.
     pub persona: String,
-    /// The model.
+    /// The model, as the configuration calls it.
     pub model: String,
     /// When it began, in milliseconds since 1970.
     pub created: u64,
@@ -26,8 +30,8 @@ pub struct TranscriptRow {
     pub touched: u64,
     /// What brought text from outside into it.
     pub taint: Option<String>,
-    /// What it cost, as JSON.
-    pub usage: String,
+    /// What it cost so far, as whoever keeps it counts.
+    pub usage: Value,
     /// How many turns it has; only read.
     pub turns: u64,
     /// How many calls it has; only read.
@@ -77,22 +81,17 @@ pub struct ItemSize {
 /// Keeps transcripts.
 pub trait TranscriptRows: Send + Sync {
     /// Begins a transcript. False when the id is taken.
-    fn create_transcript(&self, row: TranscriptRow)
-    -> BoxFuture<'_, Result<bool, TranscriptError>>;
+    fn create_transcript(&self, row: TranscriptHead) -> TranscriptFuture<'_, bool>;
 
     /// Appends entries and notes what the head says now: all of it or nothing, durable when this
     /// resolves. A place that is taken is an error, so two writers never mix.
-    fn append_items(
-        &self,
-        row: TranscriptRow,
-        items: Vec<ItemRow>,
-    ) -> BoxFuture<'_, Result<(), TranscriptError>>;
+    fn append_items(&self, row: TranscriptHead, items: Vec<ItemRow>) -> TranscriptFuture<'_, ()>;
 
     /// A transcript.
-    fn transcript(&self, id: &str) -> Result<Option<TranscriptRow>, TranscriptError>;
+    fn transcript(&self, id: &str) -> Result<Option<TranscriptHead>, TranscriptError>;
 
     /// The transcripts, those that were touched last first.
-    fn transcripts(&self, limit: usize) -> Result<Vec<TranscriptRow>, TranscriptError>;
+    fn transcripts(&self, limit: usize) -> Result<Vec<TranscriptHead>, TranscriptError>;
 
     /// Tells the entries of a transcript from one place to another, both included, one by one.
     fn each_item(
@@ -114,14 +113,10 @@ pub trait TranscriptRows: Send + Sync {
     ) -> Result<Vec<(String, ItemRow)>, TranscriptError>;
 
     /// Removes a transcript. What its calls did stays in the log. False when there is none.
-    fn remove_transcript(&self, id: String) -> BoxFuture<'_, Result<bool, TranscriptError>>;
+    fn remove_transcript(&self, id: String) -> TranscriptFuture<'_, bool>;
 
     /// Keeps a picture by its digest, once.
-    fn keep_picture(
-        &self,
-        sha256: String,
-        bytes: Vec<u8>,
-    ) -> BoxFuture<'_, Result<(), TranscriptError>>;
+    fn keep_picture(&self, sha256: String, bytes: Vec<u8>) -> TranscriptFuture<'_, ()>;
 
     /// A picture that was kept.
     fn picture(&self, sha256: &str) -> Result<Option<Vec<u8>>, TranscriptError>;

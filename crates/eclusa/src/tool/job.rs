@@ -60,6 +60,35 @@ pub(crate) trait Chamber: Send + Sync {
 }
 
 /// A permit being used. Tools get this and nothing else.
+///
+/// ```
+/// use eclusa::prelude::*;
+/// use futures::future::BoxFuture;
+/// use serde_json::{Value, json};
+///
+/// struct WhoAmI;
+///
+/// impl Tool for WhoAmI {
+/// #     fn description(&self, _: &eclusa::Scene) -> String { "Tells the session.".to_owned() }
+/// #     fn input_schema(&self) -> Value { json!({"type": "object"}) }
+/// #     fn touches(&self, _: &Value) -> Vec<Touch> { Vec::new() }
+///     fn name(&self) -> &str {
+///         "who_am_i"
+///     }
+///     fn run<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<Output, ToolError>> {
+///         Box::pin(async { Ok(Output::text(job.session())) })
+///     }
+///     // …
+/// }
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let rule = Rule::new(Decision::Allow).tool(["who_am_i"])?;
+/// let gate = Gate::builder().tool(WhoAmI).rule(rule).build()?;
+/// let call = ToolCall::new("1", "who_am_i", json!({}));
+/// assert_eq!(gate.pass_blocking(call)?.content(), "default");
+/// # Ok(())
+/// # }
+/// ```
 pub struct Job {
     call: Validated,
     /// Whether a person said yes to the call.

@@ -15,6 +15,30 @@ mod cache;
 /// Someone (code, model, service) who reads calls and outputs before they pass.
 ///
 /// A reviewer that fails, hangs or panics has not approved, and the call stops.
+///
+/// ```
+/// use eclusa::{prelude::*, review::ReviewError};
+/// use futures::future::BoxFuture;
+/// use serde_json::Value;
+///
+/// /// Stops calls that mention a project that nobody may know of.
+/// struct Discreet;
+///
+/// impl Reviewer for Discreet {
+///     fn name(&self) -> &str {
+///         "discreet"
+///     }
+///     fn input<'a>(
+///         &'a self,
+///         call: &'a Validated,
+///     ) -> BoxFuture<'a, Result<Review<Value>, ReviewError>> {
+///         let mentioned = call.args().to_string().contains("Blue Heron");
+///         let said = if mentioned { Review::Deny("no such project".to_owned()) } else { Review::Approve };
+///         Box::pin(async { Ok(said) })
+///     }
+/// }
+/// # let _ = Gate::builder().reviewer(Discreet);
+/// ```
 pub trait Reviewer: Send + Sync {
     /// Name for the record.
     fn name(&self) -> &str;
@@ -45,6 +69,15 @@ pub trait Reviewer: Send + Sync {
 }
 
 /// What a reviewer says.
+///
+/// ```
+/// use eclusa::prelude::*;
+/// use serde_json::{Value, json};
+///
+/// // The loose form: a truth value passes or stops, anything else takes the place of what was read.
+/// assert_eq!(Review::from(json!(true)), Review::<Value>::Approve);
+/// assert_eq!(Review::from(json!({"path": "a"})), Review::Modify(json!({"path": "a"})));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Review<T> {
     /// Pass it on as it is.

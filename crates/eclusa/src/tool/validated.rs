@@ -16,6 +16,16 @@ use crate::{
 ///
 /// INVARIANT: `args` satisfies the schema of `tool`, and `digest`, `touches`, `directory` and
 /// `scripts` are those of `args`. New arguments, whoever writes them, come back through `with_args`.
+///
+/// ```
+/// use eclusa::prelude::*;
+///
+/// // Nobody but the gate makes one. A reviewer is shown it.
+/// let short = FnReviewer::input("short", |call: &Validated| {
+///     Ok(call.args().to_string().len() < 10_000)
+/// });
+/// assert_eq!(short.name(), "short");
+/// ```
 pub struct Validated {
     call: Arc<ToolCall>,
     tool: Arc<Registered>,

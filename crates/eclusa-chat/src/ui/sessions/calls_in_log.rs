@@ -10,7 +10,7 @@ use eclusa::{
 use serde_json::Value;
 
 use crate::{
-    ConversationHead, ItemBody, TranscriptItem,
+    ItemBody, TranscriptHead, TranscriptItem,
     ui::{
         archive::Archive,
         context::AppContext,
@@ -57,7 +57,7 @@ fn is_among(log: &dyn Log, call: u64, numbers: &[u64]) -> bool {
 /// Whether every output is the one that the log knows: it holds its digest.
 pub(super) async fn checked(
     archive: &Archive,
-    head: &ConversationHead,
+    head: &TranscriptHead,
     items: &[TranscriptItem],
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{ImportSource, unopened};
+use super::unopened;
 use crate::ui::{archive::Archive, context::AppContext, failure::Failure, screen::Screen, since};
 use crate::{
     keep_import,
@@ -21,15 +21,11 @@ const MAX_BYTES: usize = 512 << 20;
 pub(super) async fn run(
     ctx: &AppContext,
     archive: &Archive,
-    source: ImportSource,
+    format: ImportFormat,
     file: &Path,
     json: bool,
     screen: &mut Screen,
 ) -> Result<(), Failure> {
-    let format = match source {
-        ImportSource::ClaudeCode => ImportFormat::ClaudeCode,
-        ImportSource::Codex => ImportFormat::Codex,
-    };
     let redactor = ctx.redactor()?;
     let lines: Vec<Value> =
         read_lines(file)?.iter().map(|it| redactor.value(it).0.into_owned()).collect();

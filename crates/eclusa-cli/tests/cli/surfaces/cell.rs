@@ -1,7 +1,7 @@
 //! One cell of the table: a setting at a surface, played with it and without it.
 
 use std::{
-    sync::atomic::{AtomicBool, Ordering},
+    sync::mpsc::{self, RecvTimeoutError},
     thread,
     time::Duration,
 };
@@ -132,20 +132,19 @@ fn play(door: Door, world: &World, acts: &[Act]) -> Vec<Seen> {
 
 /// Plays while somebody at another terminal answers whatever waits.
 fn answering(world: &World, answer: &str, play: impl FnOnce() -> Vec<Seen> + Send) -> Vec<Seen> {
-    let over = AtomicBool::new(false);
+    // Closed when the play is over, also by a panic.
+    let (playing_on, over) = mpsc::channel::<()>();
     thread::scope(|scope| {
-        let playing = scope.spawn(|| {
-            let seen = play();
-            over.store(true, Ordering::Release);
-            seen
+        let playing = scope.spawn(move || {
+            let _playing_on = playing_on;
+            play()
         });
-        while !over.load(Ordering::Acquire) && !playing.is_finished() {
+        while over.recv_timeout(Duration::from_millis(100)) == Err(RecvTimeoutError::Timeout) {
             let waiting = world.eclusa(&["--json", "approvals"]).out;
             for line in waiting.lines() {
                 let question: Value = serde_json::from_str(line).unwrap();
                 world.eclusa(&["approvals", answer, &question["id"].to_string()]);
             }
-            thread::sleep(Duration::from_millis(100));
         }
         playing.join().unwrap()
     })

@@ -94,7 +94,6 @@ async fn older_clients_hear_of_lists_and_resources_that_change() {
             let triggered = async {
                 loop {
                     stage.call(tool, json!({})).await;
-                    tokio::time::sleep(Duration::from_millis(200)).await;
                 }
             };
             tokio::select! {
@@ -117,7 +116,6 @@ async fn newer_clients_hear_what_they_listen_for() {
             loop {
                 stage.call("mcp_fixture_test_trigger_prompt_change", json!({})).await;
                 stage.call("mcp_fixture_test_trigger_resource_change", json!({})).await;
-                tokio::time::sleep(Duration::from_millis(200)).await;
             }
         };
         let both = async {

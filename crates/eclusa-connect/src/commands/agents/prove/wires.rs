@@ -25,31 +25,27 @@ impl ScriptedCall {
         if path.ends_with("count_tokens") || path.ends_with(":countTokens") {
             return plain(&json!({"input_tokens": 1, "totalTokens": 1}));
         }
-        if path.ends_with("/messages") {
-            self.messages(request)
+        let had = brings_result(request);
+        // The tool is offered, and has not been called yet.
+        let due = !had && request.get("tools").is_some_and(|it| offers(it, self.tool));
+        let answer = if path.ends_with("/messages") {
+            self.messages(request, due)
         } else if path.ends_with("/responses") {
-            self.responses(request)
+            self.responses(due)
         } else if path.ends_with("/chat/completions") {
-            self.chat(request)
+            self.chat(due)
         } else if path.contains("enerateContent") {
-            self.generate_content(request, path.contains("stream"))
+            self.generate_content(due, path.contains("stream"))
         } else {
             plain(&json!({"object": "list", "data": [], "models": []}))
-        }
-    }
-
-    /// Whether to make the call now: the tool is offered, and has not been called yet.
-    fn is_due<'a>(&self, offered: impl IntoIterator<Item = &'a Value>, had: bool) -> bool {
-        !had && offered.into_iter().any(|it| it.as_str() == Some(self.tool))
+        };
+        WireAnswer { brought_result: had, ..answer }
     }
 
     /// Anthropic.
-    fn messages(&self, request: &Value) -> WireAnswer {
-        let offered = list(request, "tools").iter().filter_map(|it| it.get("name"));
-        let blocks = list(request, "messages").iter().flat_map(|it| list(it, "content"));
-        let had = has_kind(blocks, "tool_result");
+    fn messages(&self, request: &Value, due: bool) -> WireAnswer {
         let usage = json!({"input_tokens": 1, "output_tokens": 1});
-        let (block, delta, stop) = match self.is_due(offered, had) {
+        let (block, delta, stop) = match due {
             true => (
                 json!({"type": "tool_use", "id": "toolu_proof", "name": self.tool, "input": {}}),
                 json!({"type": "input_json_delta", "partial_json": self.args.to_string()}),
@@ -71,7 +67,7 @@ impl ScriptedCall {
                 fields.insert("content".into(), json!([{"type": "text", "text": "done"}]));
                 fields.insert("stop_reason".into(), "end_turn".into());
             }
-            return WireAnswer { brought_result: had, ..plain(&message) };
+            return plain(&message);
         }
         let ended = json!({"stop_reason": stop, "stop_sequence": null});
         let events = [
@@ -82,14 +78,12 @@ impl ScriptedCall {
             json!({"type": "message_delta", "delta": ended, "usage": usage}),
             json!({"type": "message_stop"}),
         ];
-        stream(&events, had)
+        stream(&events)
     }
 
     /// OpenAI, responses.
-    fn responses(&self, request: &Value) -> WireAnswer {
-        let offered = list(request, "tools").iter().filter_map(|it| it.get("name"));
-        let had = has_kind(list(request, "input"), "function_call_output");
-        let item = match self.is_due(offered, had) {
+    fn responses(&self, due: bool) -> WireAnswer {
+        let item = match due {
             true => json!({
                 "type": "function_call", "id": "fc_proof", "call_id": "call_proof",
                 "name": self.tool, "arguments": self.args.to_string(), "status": "completed",
@@ -112,16 +106,12 @@ impl ScriptedCall {
             json!({"type": "response.output_item.done", "output_index": 0, "item": item}),
             json!({"type": "response.completed", "response": response("completed", json!([item]))}),
         ];
-        stream(&events, had)
+        stream(&events)
     }
 
     /// OpenAI, chat completions.
-    fn chat(&self, request: &Value) -> WireAnswer {
-        let offered = list(request, "tools").iter();
-        let offered = offered.filter_map(|it| it.get("function")?.get("name"));
-        let tool_message = |it: &Value| it.get("role").and_then(Value::as_str) == Some("tool");
-        let had = list(request, "messages").iter().any(tool_message);
-        let (delta, finish) = match self.is_due(offered, had) {
+    fn chat(&self, due: bool) -> WireAnswer {
+        let (delta, finish) = match due {
             true => {
                 let function = json!({"name": self.tool, "arguments": self.args.to_string()});
                 let call =
@@ -137,19 +127,14 @@ impl ScriptedCall {
                 "model": "scripted", "choices": [choice],
             })
         };
-        let mut answer = stream(&[chunk(delta, None), chunk(json!({}), Some(finish))], had);
+        let mut answer = stream(&[chunk(delta, None), chunk(json!({}), Some(finish))]);
         answer.body.push_str("data: [DONE]\n\n");
         answer
     }
 
     /// Gemini.
-    fn generate_content(&self, request: &Value, streamed: bool) -> WireAnswer {
-        let tools = list(request, "tools").iter();
-        let offered = tools.flat_map(|it| list(it, "functionDeclarations"));
-        let offered = offered.filter_map(|it| it.get("name"));
-        let mut parts = list(request, "contents").iter().flat_map(|it| list(it, "parts"));
-        let had = parts.any(|it| it.get("functionResponse").is_some());
-        let part = match self.is_due(offered, had) {
+    fn generate_content(&self, due: bool, streamed: bool) -> WireAnswer {
+        let part = match due {
             true => json!({"functionCall": {"name": self.tool, "args": self.args}}),
             false => json!({"text": "done"}),
         };
@@ -160,19 +145,39 @@ impl ScriptedCall {
                 {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2},
         });
         match streamed {
-            true => stream(&[answer], had),
-            false => WireAnswer { brought_result: had, ..plain(&answer) },
+            true => stream(&[answer]),
+            false => plain(&answer),
         }
     }
 }
 
-/// The list under a key; an empty one where there is none.
-fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
-    value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+/// Whether a declaration of this tool is somewhere in the tools of a request, on whichever wire.
+fn offers(tools: &Value, tool: &str) -> bool {
+    match tools {
+        Value::Array(all) => all.iter().any(|it| offers(it, tool)),
+        Value::Object(fields) => {
+            let nested = ["function", "functionDeclarations"];
+            fields.get("name").and_then(Value::as_str) == Some(tool)
+                || nested.iter().filter_map(|it| fields.get(*it)).any(|it| offers(it, tool))
+        }
+        _ => false,
+    }
 }
 
-fn has_kind<'a>(items: impl IntoIterator<Item = &'a Value>, kind: &str) -> bool {
-    items.into_iter().any(|it| it.get("type").and_then(Value::as_str) == Some(kind))
+/// Whether the result of a tool is among the messages of a request, on whichever wire.
+fn brings_result(message: &Value) -> bool {
+    match message {
+        Value::Array(all) => all.iter().any(brings_result),
+        Value::Object(fields) => {
+            let word = |key: &str| fields.get(key).and_then(Value::as_str);
+            let nested = ["messages", "input", "contents", "content", "parts"];
+            matches!(word("type"), Some("tool_result" | "function_call_output"))
+                || word("role") == Some("tool")
+                || fields.contains_key("functionResponse")
+                || nested.iter().filter_map(|it| fields.get(*it)).any(brings_result)
+        }
+        _ => false,
+    }
 }
 
 fn plain(value: &Value) -> WireAnswer {
@@ -181,7 +186,7 @@ fn plain(value: &Value) -> WireAnswer {
 }
 
 /// Server-sent events; those with a `type` are named by it.
-fn stream(events: &[Value], brought_result: bool) -> WireAnswer {
+fn stream(events: &[Value]) -> WireAnswer {
     let mut body = String::new();
     for event in events {
         if let Some(name) = event.get("type").and_then(Value::as_str) {
@@ -189,5 +194,5 @@ fn stream(events: &[Value], brought_result: bool) -> WireAnswer {
         }
         body.push_str(&format!("data: {event}\n\n"));
     }
-    WireAnswer { content_type: "text/event-stream", body, brought_result }
+    WireAnswer { content_type: "text/event-stream", body, brought_result: false }
 }
