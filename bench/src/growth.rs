@@ -226,7 +226,7 @@ fn question(at: usize) -> Question {
         reason: None,
         destructive: false,
         reverse_thinking: None,
-        preview: None,
+        about: eclusa::approve::QuestionAbout::Running,
         binding: format!("b{at}"),
         grant: None,
         can_always: false,

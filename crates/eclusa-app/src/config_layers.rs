@@ -2,6 +2,7 @@
 
 use std::{io, path::Path};
 
+use eclusa::Hash;
 use eclusa_config::{ConfigError, ConfigErrors, Layer};
 
 use crate::{failure::Failure, paths::Paths, read_text::read_text, trust};
@@ -43,6 +44,15 @@ pub fn layers(paths: &Paths) -> Result<Vec<Layer>, Failure> {
         layers.push(Layer::of_administrator(name(file), text));
     }
     Ok(layers)
+}
+
+/// The digest of layers in their order: of each who vouches for it and its text.
+pub fn digest(layers: &[Layer]) -> Hash {
+    let mut text = String::new();
+    for layer in layers {
+        text.push_str(&format!("{:?} {} {}\n", layer.trust, layer.text.len(), layer.text));
+    }
+    Hash::sha256(text.as_bytes())
 }
 
 /// What is in a file that need not be there.

@@ -3,13 +3,14 @@
 use std::{io, path::Path, sync::Arc};
 
 use eclusa::{
-    AuditSink, Files, Mode, Redactor, Registry, Run, Scene, Spool, Workspace, spool::MemorySpool,
+    AuditSink, Files, Hash, Mode, Redactor, Registry, Run, Scene, Spool, Workspace,
+    spool::MemorySpool,
 };
 use eclusa_config::{Config, Layer};
 use eclusa_tools::Sandboxes;
 
 use crate::{
-    config_layers::{layers, unusable},
+    config_layers::{self, layers, unusable},
     failure::Failure,
     global::Global,
     paths::{self, Paths},
@@ -30,6 +31,8 @@ pub struct AppContext {
     pub paths: Paths,
     /// What is configured.
     pub config: Config,
+    /// The digest of every file that has a say in it, and of what the command line says.
+    pub config_digest: Hash,
     /// When people are asked.
     pub mode: Mode,
     /// Decide, run nothing, ask nobody.
@@ -71,6 +74,7 @@ impl AppContext {
             // As a layer, so that it cannot loosen what the administrator says either.
             layers.push(Layer::of_person("--mode", format!("mode = \"{mode}\"")));
         }
+        let config_digest = config_layers::digest(&layers);
         let mut config = Config::load(&layers).map_err(|errors| {
             let failure = unusable(errors);
             if trust::is_stale(&paths) { failure.hint(trust::STALE) } else { failure }
@@ -83,7 +87,7 @@ impl AppContext {
         }
         config.block_places(&paths.workspace, paths.out_of_reach());
         let (mode, dry_run, example_tools) = (config.mode, global.dry_run, global.example_tools);
-        Ok(AppContext { mode, dry_run, example_tools, paths, config })
+        Ok(AppContext { mode, dry_run, example_tools, paths, config, config_digest })
     }
 
     /// Where this takes place, for descriptions.

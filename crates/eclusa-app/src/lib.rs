@@ -26,6 +26,7 @@ pub mod paths;
 pub mod person;
 pub mod queue_approver;
 pub mod queues;
+pub mod raised_policy;
 pub mod read_text;
 pub mod registry;
 pub mod remember;

@@ -2,25 +2,31 @@
 //!
 //! A ticket lies in the state directory, where no tool and no sandbox reaches. It names the text,
 //! the directory and the agent; whoever shows it can have that run in the sandbox and nothing else.
-//! It carries what the hook worked out, so that nothing is counted or asked about twice.
+//! It is the hook's decision: it carries what the hook worked out, so that nothing is counted or asked
+//! about twice, and nothing that the hook went by is looked for anew. The shell that runs it has the
+//! agent's environment, which a project's settings may have changed: where that would lead elsewhere
+//! the command is not run.
 
 use std::{
-    fs, io,
+    env, fs, io,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use eclusa::{CallUses, Durability, Mode, Run, random, workspace::private_file};
+use eclusa::{CallUses, Durability, Hash, Mode, Run, random, workspace::private_file};
 use serde::{Deserialize, Serialize};
 
-use crate::global::Global;
+use crate::{global::Global, paths::Paths};
+
+/// By these the program finds what belongs to a person.
+const PLACES: [&str; 3] = ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"];
 
 /// How long a ticket is good for.
 const LIFETIME: Duration = Duration::from_secs(600);
 
 /// The form of a ticket. One of another form is not read: the hook that made it knew other things.
-const FORM: u32 = 2;
+const FORM: u32 = 3;
 
 /// What is read of a ticket first. The first tickets said nothing of their form.
 #[derive(Deserialize)]
@@ -50,8 +56,18 @@ pub struct ExecTicket {
     pub uses: TicketUses,
     /// The mode that the hook worked out: the command is not run in a looser one.
     pub mode_in_force: String,
-    /// The settings that the hook was given.
+    /// Who asks, for records and requirements.
+    pub principal: String,
+    /// The person's configuration that the hook went by.
     pub config: Option<PathBuf>,
+    /// Whether it was named on the command line: then it must be there.
+    pub config_named: bool,
+    /// The digest of everything that was configured for the hook.
+    pub config_digest: String,
+    /// The directory of state that the hook used.
+    pub state: Option<PathBuf>,
+    /// The variables by which the hook found what belongs to the person.
+    pub places: Vec<(String, Option<String>)>,
     /// Its files of rules.
     pub policies: Vec<PathBuf>,
     /// Its mode, where one was given.
@@ -80,7 +96,7 @@ impl From<&CallUses> for TicketUses {
 
 impl ExecTicket {
     /// A ticket that is good from now on.
-    pub fn new(global: &Global, workspace: &Path) -> ExecTicket {
+    pub fn new(global: &Global, paths: &Paths, config: &Hash) -> ExecTicket {
         ExecTicket {
             v: FORM,
             client: String::new(),
@@ -88,10 +104,15 @@ impl ExecTicket {
             call: String::new(),
             text: String::new(),
             directory: String::new(),
-            workspace: workspace.to_owned(),
+            workspace: paths.workspace.clone(),
             uses: TicketUses::default(),
             mode_in_force: Mode::ConfirmAll.as_str().to_owned(),
-            config: global.config.as_deref().map(whole),
+            principal: String::new(),
+            config: paths.config.as_deref().map(whole),
+            config_named: paths.config_named,
+            config_digest: config.to_string(),
+            state: paths.state().map(whole),
+            places: places(),
             policies: global.policy.iter().map(|it| whole(it)).collect(),
             mode: global.mode.map(|it| it.as_str().to_owned()),
             until: now() + LIFETIME.as_secs(),
@@ -134,6 +155,25 @@ impl ExecTicket {
         }
     }
 
+    /// Why the environment would lead elsewhere than the hook's, if it would.
+    pub fn misled(&self) -> Option<String> {
+        let (name, _) = self.places.iter().find(|(name, value)| variable(name) != *value)?;
+        Some(format!(
+            "`{name}` is not what it was for the hook that allowed this; have the agent give its \
+             commands the environment that it has itself"
+        ))
+    }
+
+    /// The paths that the hook worked with. The error says what would be another here.
+    pub fn paths(&self, mut found: Paths) -> Result<Paths, String> {
+        found.config_named = self.config_named;
+        found.config.clone_from(&self.config);
+        match found.state().map(whole) == self.state {
+            true => Ok(found),
+            false => Err("the hook that allowed this used another directory of state".to_owned()),
+        }
+    }
+
     /// The settings of the hook that made it.
     pub fn global(&self, given: &Global) -> Global {
         Global {
@@ -151,6 +191,7 @@ impl ExecTicket {
     pub fn run(&self, run: Run) -> Run {
         let TicketUses { rules, allowance, approved } = self.uses.clone();
         let run = Run {
+            principal: self.principal.as_str().into(),
             session: self.conversation.as_str().into(),
             client: Some(self.client.as_str().into()),
             judged_before: Some(Arc::new(CallUses { rules, allowance, approved })),
@@ -180,6 +221,15 @@ fn directory(agents: &Path) -> PathBuf {
 
 fn whole(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn places() -> Vec<(String, Option<String>)> {
+    PLACES.iter().map(|it| ((*it).to_owned(), variable(it))).collect()
+}
+
+/// A variable of the environment, with what is not UTF-8 in it made visible.
+fn variable(name: &str) -> Option<String> {
+    env::var_os(name).map(|it| it.to_str().map_or_else(|| format!("{it:?}"), str::to_owned))
 }
 
 fn now() -> u64 {

@@ -53,11 +53,11 @@ pub(crate) struct Offers {
 /// What a person has not seen whole is allowed this once at most. What ran already cannot be edited
 /// any more, and what holds a secret is not: a cookie alone would read it.
 pub(crate) fn offers(question: &Question) -> Offers {
-    let whole = question.preview.as_ref().is_none_or(|it| it.whole);
+    let whole = question.preview().is_none_or(|it| it.whole);
     Offers {
         session: whole && question.grant.is_some(),
         always: whole && question.can_always && question.grant.is_some(),
-        edit: question.preview.is_none() && question.shown_args.is_none(),
+        edit: question.can_edit() && question.shown_args.is_none(),
     }
 }
 

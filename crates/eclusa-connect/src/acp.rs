@@ -83,16 +83,21 @@ fn permission(params: &Value) -> MappedCall {
         MappedCall::Unknown { tool, args: json!({"title": title, "input": raw}) }
     };
     let one = |tool: &'static str, args: Value| MappedCall::Eclusa(vec![EclusaCall { tool, args }]);
+    let edits: Vec<EclusaCall> = blocks(call, "diff").filter_map(edit).collect();
+    let diffs = blocks(call, "diff").count();
     if let Some(command) = raw.get("command").and_then(command) {
         let mut args = json!({"command": command});
         let cwd = raw.get("cwd").or_else(|| raw.get("workdir")).and_then(Value::as_str);
         if let (Some(cwd), Some(fields)) = (cwd, args.as_object_mut()) {
             fields.insert("cwd".to_owned(), cwd.into());
         }
-        return one("bash", args);
+        // Whichever of the two the agent means, both must be allowed.
+        let command = EclusaCall { tool: "bash", args };
+        return match edits.len() == diffs {
+            true => MappedCall::Eclusa(edits.into_iter().chain([command]).collect()),
+            false => unknown(),
+        };
     }
-    let edits: Vec<EclusaCall> = blocks(call, "diff").filter_map(edit).collect();
-    let diffs = blocks(call, "diff").count();
     if diffs > 0 {
         return if edits.len() == diffs { MappedCall::Eclusa(edits) } else { unknown() };
     }
@@ -198,7 +203,7 @@ pub fn acp_permission_answer(params: &Value, allowed: bool) -> Value {
     }
 }
 
-/// What an editor is asked on our behalf.
+/// What an editor is asked on our behalf. Editors read both texts as Markdown.
 pub fn acp_question(session: &str, call: &str, title: &str, text: &str) -> Value {
     let block = json!({"type": "content", "content": {"type": "text", "text": text}});
     json!({

@@ -5,8 +5,8 @@
 //! command stand beside what the command does.
 
 use eclusa_app::{
-    context, exec, gates, global, paths, read_text, remember, servers, shell, surface, tickets,
-    values,
+    context, exec, gates, global, paths, raised_policy, read_text, remember, servers, shell,
+    surface, tickets, values,
 };
 use eclusa_spawn as spawn;
 use eclusa_term::{failure, screen, terminal};

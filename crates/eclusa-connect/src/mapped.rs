@@ -1,5 +1,6 @@
 //! An agent's call, in the words of our own tools.
 
+use eclusa_tools::search::start_of;
 use serde_json::{Value, json};
 
 use crate::fields::Fields;
@@ -20,8 +21,11 @@ pub enum MappedCall {
     },
     /// Something inside the agent, which reaches nothing by itself.
     Internal(InternalTool),
-    /// A tool of our own server: it passes the gate there.
-    OwnServer,
+    /// A tool that is called like one of our own server, which passes the gate there.
+    OwnServer {
+        /// The tool, by its name there.
+        tool: String,
+    },
     /// Nobody knows it here, so that a person is asked.
     Unknown {
         /// The tool, by its name there.
@@ -91,7 +95,7 @@ pub(crate) fn call(tool: &'static str, args: Value) -> MappedCall {
 /// A tool of somebody's server, or of our own.
 pub(crate) fn server_call(server: &str, tool: &str, args: Value) -> MappedCall {
     match server == SERVER {
-        true => MappedCall::OwnServer,
+        true => MappedCall::OwnServer { tool: tool.to_owned() },
         false => MappedCall::Server { server: server.to_owned(), tool: tool.to_owned(), args },
     }
 }
@@ -138,19 +142,48 @@ pub(crate) fn edits(path: &str, list: &[Value], names: [&str; 3]) -> Mapping {
     }
 }
 
-/// A search in a directory.
+/// The fields in which agents say which files a search looks into.
+const FILTERS: [&str; 3] = ["glob", "include", "include_pattern"];
+
+/// A search in a directory. Where it looks is a path, which a pattern of names may say as well.
 pub(crate) fn search(tool: &'static str, input: Fields<'_>, places: &[&str]) -> Mapping {
     let mut args = json!({});
     let path = places.iter().map(|it| input.maybe_text(it)).collect::<Result<Vec<_>, _>>()?;
+    let mut path = path.into_iter().flatten().next().map(str::to_owned);
     if let Some(fields) = args.as_object_mut() {
         if tool != "list" {
             fields.insert("pattern".to_owned(), input.text("pattern")?.into());
         }
-        if let Some(path) = path.into_iter().flatten().next() {
+        if tool == "glob" {
+            path = beneath(path.as_deref(), input.text("pattern")?)?;
+        }
+        if let (true, Some(filter)) = (tool == "grep", filter(input)?) {
+            fields.insert("glob".to_owned(), filter.into());
+        }
+        if let Some(path) = path {
             fields.insert("path".to_owned(), path.into());
         }
     }
     Ok(call(tool, args))
+}
+
+/// Which files a search looks into, as far as it says so in one way.
+fn filter(input: Fields<'_>) -> Result<Option<String>, String> {
+    let said = FILTERS.iter().map(|it| input.maybe_text(it)).collect::<Result<Vec<_>, _>>()?;
+    let mut said = said.into_iter().flatten();
+    // Of two ways nobody knows which one counts.
+    Ok(said.next().map(str::to_owned).filter(|_| said.next().is_none()))
+}
+
+/// Where names are looked for that fit a pattern.
+pub(crate) fn beneath(path: Option<&str>, pattern: &str) -> Result<Option<String>, String> {
+    let start = start_of(pattern)
+        .ok_or_else(|| format!("nobody can tell where the pattern `{pattern}` leads"))?;
+    Ok(match (path, start.as_str()) {
+        (path, ".") => path.map(str::to_owned),
+        (Some(path), start) if !start.starts_with('/') => Some(format!("{path}/{start}")),
+        _ => Some(start),
+    })
 }
 
 /// A patch in the first of these fields that is there.

@@ -1,9 +1,10 @@
 //! Where a repository is, and the way its files are read.
 
 use std::{
+    ffi::OsStr,
     fs::{File, OpenOptions},
-    io::Read,
-    os::unix::fs::OpenOptionsExt,
+    io::{self, Read},
+    os::unix::{ffi::OsStrExt as _, fs::OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
@@ -37,6 +38,39 @@ pub fn read_small(path: &Path, most: u64) -> Option<Vec<u8>> {
     (bytes.len() as u64 <= most).then_some(bytes)
 }
 
+/// Bytes of a file that says where a repository is. Git takes no longer one.
+const MAX_POINTER: u64 = 1 << 20;
+
+/// What is in a file that says where a repository is, followed where it is a link as git follows it.
+/// `None` where there is none. A pipe, a device or a file that is too large is an error, and is not
+/// read: a repository can hold any of them.
+pub fn read_pointer(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
+    let file = match opened {
+        Err(err)
+            if matches!(err.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            return Ok(None);
+        }
+        opened => opened?,
+    };
+    let known = file.metadata()?;
+    if known.is_dir() {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    if known.is_file() {
+        file.take(MAX_POINTER + 1).read_to_end(&mut bytes)?;
+    }
+    match known.is_file() && bytes.len() as u64 <= MAX_POINTER {
+        true => Ok(Some(bytes)),
+        false => {
+            Err(io::Error::new(io::ErrorKind::InvalidData, "it is no plain file, or too large"))
+        }
+    }
+}
+
 /// The directory that the working trees of a repository share: the repository itself, or what its
 /// `commondir` names.
 #[must_use]
@@ -55,10 +89,10 @@ pub fn git_directories(tree: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     if git.is_dir() {
         found.push(git);
-    } else if let Ok(text) = std::fs::read_to_string(&git)
-        && let Some(to) = text.trim_end().strip_prefix("gitdir: ")
+    } else if let Ok(Some(text)) = read_pointer(&git)
+        && let Some(to) = text.strip_prefix(b"gitdir:")
     {
-        found.push(tree.join(to));
+        found.push(tree.join(OsStr::from_bytes(to.trim_ascii())));
     }
     // A directory of plain files that git takes for a repository.
     if tree.join("HEAD").exists() && tree.join("config").is_file() {

@@ -13,7 +13,7 @@ mod refs;
 mod sha1;
 
 pub use config::{ConfigName, read_config_list, read_plain_config};
-pub use directory::{common_directory, git_directories, git_directory, read_small};
+pub use directory::{common_directory, git_directories, git_directory, read_pointer, read_small};
 pub use ignored::{Ignored, add_patterns};
 pub use index::{GitIndex, IndexEntry, is_tracked, read_index};
 pub use objects::{NewCommit, loose_object_id};

@@ -36,4 +36,6 @@ pub use gateway::{
     LaunchedServer, Launcher, ListedTool, Login, LoginOptions, MAX_NAME_LENGTH, PinStore,
     PinnedDefinitions, ServerInfo, ServerProcess, ServerStatus, ToolDefinition, tool_name,
 };
-pub use server::{Approve, Http, StartedGate, Startup, WaitLimits, serve_http, serve_stdio};
+pub use server::{
+    Approve, Http, SERVER_TOOLS, StartedGate, Startup, WaitLimits, serve_http, serve_stdio,
+};

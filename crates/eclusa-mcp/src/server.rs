@@ -38,7 +38,7 @@ pub(crate) use handler::Server;
 pub use http::{Http, serve_http};
 #[cfg(test)]
 pub(crate) use pipe::Pipe;
-pub use server_tools::Approve;
+pub use server_tools::{Approve, SERVER_TOOLS};
 pub use startup::{StartedGate, Startup};
 #[cfg(test)]
 pub(crate) use state::ServerState;

@@ -151,7 +151,7 @@ fn question(number: usize) -> Question {
         reason: None,
         destructive: false,
         reverse_thinking: None,
-        preview: None,
+        about: eclusa::approve::QuestionAbout::Running,
         binding: format!("b{number}"),
         grant: None,
         can_always: false,

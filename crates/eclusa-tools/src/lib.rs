@@ -50,7 +50,7 @@ pub use multi_edit::MultiEdit;
 pub use output::PagedOutput;
 pub use read::Read;
 pub use read_tracker::ReadTracker;
-pub use register::{BuiltInTools, register_all, register_file_tools};
+pub use register::{BUILT_IN_NAMES, BuiltInTools, register_all, register_file_tools};
 pub use sandboxes::{
     CommandOrder, Ran, RunError, Running, SandboxSettings, Sandboxes, WriteTracking, Writes,
 };

@@ -32,6 +32,28 @@ pub struct BuiltInTools {
     pub diagnostics: Option<Diagnostics>,
 }
 
+/// The names of the built-in tools, as a model sees them.
+pub const BUILT_IN_NAMES: [&str; 18] = [
+    "apply_patch",
+    "bash",
+    "delete",
+    "diagnostics",
+    "edit",
+    "glob",
+    "grep",
+    "jobs",
+    "list",
+    "make_dir",
+    "move",
+    "multi_edit",
+    "output",
+    "read",
+    "todo",
+    "tool_search",
+    "web_fetch",
+    "write",
+];
+
 /// Registers the built-in tools, each under its names.
 ///
 /// The registry is held weakly by the tool that searches it.

@@ -41,6 +41,8 @@ use session::SandboxSessions;
 use stage::{LayerPools, Stage};
 use survey::{Found, Survey};
 
+pub(crate) use survey::hidden_beneath;
+
 /// Makes sandboxes. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Sandboxes(Arc<SandboxesInner>);

@@ -11,6 +11,7 @@ pub use crate::errors::{AllowanceError, RememberError, TallyError};
 pub use crate::requirement::{Escalation, Proof, Requirement, Vote};
 pub use allowance::{Allowance, Allowances, LiveAllowance};
 pub use closures::{AsyncFnApprover, FnApprover};
+pub use earlier_yes::EarlierYes;
 pub use memory::{Grant, GrantScope, Remember, RuleUse, Tally};
 pub use outbox::{
     DueNotification, FailedNotification, NotificationEvent, NotificationTarget, Outbox, retry_after,
@@ -26,6 +27,7 @@ pub use votes::{GivenVote, SignerDirectory};
 
 mod allowance;
 mod closures;
+mod earlier_yes;
 pub(crate) mod memory;
 mod outbox;
 mod questions;
@@ -205,9 +207,8 @@ pub struct Question {
     pub destructive: bool,
     /// What a reverse-thinking pass said about it, if there was one.
     pub reverse_thinking: Option<ReverseThinkingReport>,
-    /// What the call would change, once it has run where nothing is real: then the question is
-    /// about this. `None`: it is about running the call.
-    pub preview: Option<Preview>,
+    /// What the question is about. A yes is to this and to nothing else.
+    pub about: QuestionAbout,
     /// What the answer is bound to: tool, revision and final arguments, and the changes where
     /// there is a preview of them.
     pub binding: String,
@@ -223,6 +224,18 @@ pub struct Question {
     pub task: Option<String>,
     /// How long an answer is waited for.
     pub time: Duration,
+}
+
+/// What a question is about. Whoever answers without reading it, because somebody said yes before,
+/// looks here: a yes to one of these is none to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum QuestionAbout {
+    /// Running the call.
+    Running,
+    /// Applying what the call would change, once it has run where nothing is real.
+    Changes(Preview),
+    /// Running the call again with these hosts open, which it tried to reach.
+    Hosts(Vec<String>),
 }
 
 /// Changes, as a person sees them before they are real.
@@ -268,6 +281,19 @@ pub enum Answer {
 }
 
 impl Question {
+    /// The changes, where the question is about them.
+    pub fn preview(&self) -> Option<&Preview> {
+        match &self.about {
+            QuestionAbout::Changes(preview) => Some(preview),
+            QuestionAbout::Running | QuestionAbout::Hosts(_) => None,
+        }
+    }
+
+    /// Whether the arguments can be edited: before the call has run, and no longer.
+    pub fn can_edit(&self) -> bool {
+        self.about == QuestionAbout::Running
+    }
+
     /// Why the yes of this person would not count here; `None` where it does.
     pub fn refusal(&self, vote: &Vote) -> Option<String> {
         self.verdict.requirements().find_map(|it| it.refusal(vote, &self.principal))

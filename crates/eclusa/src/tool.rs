@@ -9,6 +9,7 @@ use crate::{Facts, Output, ToolError, Touch};
 
 pub use closures::FnTool;
 pub use job::{Asking, Job};
+pub use opened_hosts::OpenedHosts;
 pub use typed::TypedTool;
 pub use validated::Validated;
 
@@ -16,6 +17,7 @@ pub(crate) use job::{Chamber, FinishedJob};
 
 mod closures;
 mod job;
+mod opened_hosts;
 pub mod registry;
 pub mod review;
 mod typed;

@@ -6,9 +6,8 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
-use eclusa::{Answer, Approver, NotAsked, Origin, Question, ToolCall, Touch};
+use eclusa::{Approver, Origin, Question, ToolCall, Touch, approve::EarlierYes};
 use eclusa_tools::Bash;
-use futures::future::BoxFuture;
 use serde_json::json;
 
 use super::{
@@ -21,15 +20,35 @@ use crate::{
     failure::{Exit, Failure},
     gates::{GateParts, NO_LIMIT},
     global::Global,
-    paths, shell,
+    paths::{self, Paths},
+    shell,
     signals::cancel_on_signal,
     surface::Surface,
     tickets::ExecTicket,
 };
 
+/// What the hook worked with: where the ticket and this process differ, nothing is run.
+fn open(global: &Global, ticket: &ExecTicket) -> Result<AppContext, Failure> {
+    if let Some(why) = ticket.misled() {
+        return Err(refused(why));
+    }
+    let global = ticket.global(global);
+    let paths = ticket.paths(Paths::find(&global)?).map_err(refused)?;
+    let ctx = AppContext::open_at(&global, paths)?;
+    match ctx.config_digest.to_string() == ticket.config_digest {
+        true => Ok(ctx),
+        false => {
+            Err(refused("the configuration has changed since; make the call again".to_owned()))
+        }
+    }
+}
+
+fn refused(why: String) -> Failure {
+    Failure::refused(format!("not run: {why}"))
+}
+
 /// Runs what the ticket is for, and prints what the model may see of it.
 pub async fn run(global: &Global, name: &str, shown: &[String]) -> Result<Exit, Failure> {
-    let refused = |why: String| Failure::refused(format!("not run: {why}"));
     // Only the state directory counts here: the rest comes from the ticket.
     let agents = paths::state_directory(global)?.join(paths::AGENTS);
     let ticket = ExecTicket::take(&agents, name).map_err(refused)?;
@@ -38,7 +57,7 @@ pub async fn run(global: &Global, name: &str, shown: &[String]) -> Result<Exit, 
         [text] if *text == ticket.text => {}
         _ => return Err(refused("the ticket is for another command".to_owned())),
     }
-    let ctx = AppContext::open(&ticket.global(global))?;
+    let ctx = open(global, &ticket)?;
     let sandboxes = ctx.sandboxes(&[])?;
     let store = ctx.store_for_one_call()?;
     shell::sweep(&sandboxes);
@@ -49,7 +68,10 @@ pub async fn run(global: &Global, name: &str, shown: &[String]) -> Result<Exit, 
     };
     let mut people: Vec<Arc<dyn Approver>> = Vec::new();
     if ticket.uses.approved {
-        people.push(Arc::new(TicketApproval));
+        // Their yes is to running the command. On a machine without a whole sandbox the question is
+        // another one.
+        let covers = |question: &Question| !question.touches.contains(&Touch::Unknown);
+        people.push(Arc::new(EarlierYes::to_running("ticket", covers)));
     }
     let run = Some(ticket.run(ctx.run()));
     let parts = GateParts { people, run, ..GateParts::new(&store) };
@@ -70,24 +92,4 @@ pub async fn run(global: &Global, name: &str, shown: &[String]) -> Result<Exit, 
     drop(out);
     report.print();
     Ok(report.exit())
-}
-
-/// Whoever was asked about the command before the ticket was made: their yes is to running it, and
-/// not to what it changes.
-struct TicketApproval;
-
-impl Approver for TicketApproval {
-    fn name(&self) -> &str {
-        "ticket"
-    }
-
-    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Answer, NotAsked>> {
-        Box::pin(async move {
-            // On a machine without a whole sandbox the question is another one.
-            match question.preview.is_none() && !question.touches.contains(&Touch::Unknown) {
-                true => Ok(Answer::Once),
-                false => Err(NotAsked::Unavailable("the ticket does not cover it".to_owned())),
-            }
-        })
-    }
 }

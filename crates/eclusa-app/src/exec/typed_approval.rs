@@ -5,7 +5,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use eclusa::{Answer, Approver, NotAsked, Question, Touch, approve::Preview};
+use eclusa::{
+    Answer, Approver, NotAsked, Question, Touch,
+    approve::{Preview, QuestionAbout},
+};
 use futures::future::BoxFuture;
 
 use crate::{
@@ -82,11 +85,16 @@ impl Approver for TypedApproval {
             let person = &self.0;
             let unseen =
                 || NotAsked::Unavailable("the person who typed it must see it first".to_owned());
-            let Some(preview) = &question.preview else {
+            let preview = match &question.about {
                 // Whoever types a command wants it to run, where nothing of it is real yet. What
                 // cannot be staged is another matter.
-                let staged = !question.touches.contains(&Touch::Unknown);
-                return if staged { Ok(Answer::Once) } else { Err(unseen()) };
+                QuestionAbout::Running => {
+                    let staged = !question.touches.contains(&Touch::Unknown);
+                    return if staged { Ok(Answer::Once) } else { Err(unseen()) };
+                }
+                QuestionAbout::Changes(preview) => preview,
+                // Which hosts it tries nobody knew.
+                QuestionAbout::Hosts(_) => return Err(unseen()),
             };
             if person.wanted == ChangeChoice::Ask {
                 return Err(unseen());
@@ -112,9 +120,9 @@ impl Approver for TerminalPerson {
 
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Answer, NotAsked>> {
         Box::pin(async move {
-            self.locked().preview.clone_from(&question.preview);
+            self.locked().preview = question.preview().cloned();
             let answer = self.terminal.ask(question).await?;
-            let discarded = question.preview.is_some() && matches!(answer, Answer::No(_));
+            let discarded = question.preview().is_some() && matches!(answer, Answer::No(_));
             self.locked().discarded = discarded;
             Ok(answer)
         })

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use eclusa::{
     Answer, Approver, Durability, Facts, Job, NotAsked, Output, PermissionClass, Question,
-    Registration, Registry, Scene, ToolError, Touch, TypedTool, Undo, Workspace, one_line,
+    Registration, Registry, Scene, ToolError, Touch, TypedTool, Undo, Workspace,
+    approve::QuestionAbout,
+    one_line,
     registry::RegistryError,
     workspace::{ChangedBy, UndoError, Undone},
 };
@@ -212,7 +214,14 @@ impl Approver for CommandLine {
         "command line"
     }
 
-    fn ask<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, Result<Answer, NotAsked>> {
-        Box::pin(async { Ok(Answer::Once) })
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Answer, NotAsked>> {
+        Box::pin(async {
+            match question.about {
+                QuestionAbout::Running | QuestionAbout::Changes(_) => Ok(Answer::Once),
+                QuestionAbout::Hosts(_) => {
+                    Err(NotAsked::Unavailable("nobody spoke of hosts".to_owned()))
+                }
+            }
+        })
     }
 }

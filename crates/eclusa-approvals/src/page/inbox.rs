@@ -183,7 +183,7 @@ pub(crate) fn headline(queued: &QueuedQuestion) -> String {
     let args = question.shown_args.as_ref().unwrap_or(&question.args);
     let first = ["command", "path", "url", "pattern", "text"];
     let said = first.iter().find_map(|it| args.get(it)).and_then(Value::as_str);
-    let said = match (said, &question.preview) {
+    let said = match (said, question.preview()) {
         (Some(said), Some(preview)) => format!("{said}: {}", preview.summary),
         (None, Some(preview)) => preview.summary.clone(),
         (Some(said), None) => said.to_owned(),

@@ -157,7 +157,7 @@ fn answers(
     if offers.edit {
         html.raw("<button type=\"button\" data-open=\"edit\"><kbd>e</kbd> Edit…</button>");
     }
-    let choices = asked.preview.as_ref().map_or(&[][..], |it| &it.choices);
+    let choices = asked.preview().map_or(&[][..], |it| &it.choices);
     if choices.len() > 1 {
         html.raw(
             "<button type=\"button\" data-open=\"only\"><kbd>f</kbd> Only some files…</button>",

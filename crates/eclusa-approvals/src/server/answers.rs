@@ -351,7 +351,7 @@ async fn offered(questions: &dyn Questions, ids: &[u64], answer: &Said) -> Resul
             Said::Edit(_) => offers.edit && ids.len() == 1,
             Said::Once | Said::No(_) | Said::Abort => true,
             Said::Only(paths) => {
-                let choices = queued.question.preview.as_ref().map(|it| &it.choices[..]);
+                let choices = queued.question.preview().map(|it| &it.choices[..]);
                 let known =
                     |path: &PathBuf| choices.is_some_and(|it| it.iter().any(|it| it.0 == *path));
                 !paths.is_empty() && ids.len() == 1 && paths.iter().all(known)

@@ -313,7 +313,7 @@ fn as_json(queue: &WorkspaceQueue, queued: &QueuedQuestion) -> serde_json::Value
         "tool": question.tool,
         "class": question.class.as_str(),
         "args": question.args,
-        "changes": question.preview.as_ref().map(preview),
+        "changes": question.preview().map(preview),
         "reason": question.reason,
         "binding": question.binding,
         "principal": question.principal,
@@ -357,13 +357,13 @@ async fn offered(queue: &WorkspaceQueue, id: u64, answer: &Answer) -> Result<(),
         Answer::Session | Answer::Edit(_) => queue.queue.get(id).await.map_err(failed)?.question,
         _ => return Ok(()),
     };
-    let whole = question.preview.as_ref().is_none_or(|it| it.whole);
+    let whole = question.preview().is_none_or(|it| it.whole);
     let reference = queue.reference(id);
     let why = match answer {
         Answer::Session if question.grant.is_none() || !whole => {
             format!("approval {reference} is about this call alone; leave out `--session`")
         }
-        Answer::Edit(_) if question.preview.is_some() => {
+        Answer::Edit(_) if !question.can_edit() => {
             format!(
                 "approval {reference}: it has run, and its changes can be applied or refused, not edited"
             )

@@ -25,6 +25,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::{call_record, log};
 use crate::{
+    config_layers,
     context::AppContext,
     failure::{Exit, Failure},
     gates::GateParts,
@@ -136,8 +137,10 @@ fn scratch_context(global: &Global, scratch: &Path) -> Result<AppContext, Failur
     for (name, text) in FILES {
         File::create(workspace.join(name))?.write_all(text.as_bytes())?;
     }
-    let config = Config::load(&[Layer::of_person("demo", RULES)]).map_err(Failure::failed)?;
+    let layers = [Layer::of_person("demo", RULES)];
+    let config = Config::load(&layers).map_err(Failure::failed)?;
     Ok(AppContext {
+        config_digest: config_layers::digest(&layers),
         mode: global.mode.unwrap_or(config.mode),
         dry_run: global.dry_run,
         example_tools: true,

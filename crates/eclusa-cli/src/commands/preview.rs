@@ -116,7 +116,7 @@ impl Approver for Previewer {
 
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Answer, NotAsked>> {
         Box::pin(async move {
-            let Some(preview) = &question.preview else {
+            let Some(preview) = question.preview() else {
                 return Ok(Answer::No("a preview answers no question before the run".into()));
             };
             let mut shown = self.0.lock().unwrap_or_else(PoisonError::into_inner);

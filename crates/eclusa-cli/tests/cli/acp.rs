@@ -157,11 +157,29 @@ fn permissions_are_judged_and_people_asked_in_the_editor() {
         let asked = editor.next();
         assert_eq!(asked["method"], "session/request_permission", "{asked}");
         let shown = asked["params"]["toolCall"].to_string();
-        assert!(shown.contains("bash: npm publish") && !shown.contains("harmless"), "{shown}");
+        assert!(shown.contains("bash: ` npm publish `") && !shown.contains("harmless"), "{shown}");
         let outcome = json!({"outcome": {"outcome": "selected", "optionId": said}});
         editor.send(&json!({"id": asked["id"], "result": outcome}));
         assert_eq!(editor.answer()["result"]["outcome"]["optionId"], given);
     }
+    // What is asked is no markup, and nothing in it is hidden.
+    let spoof = "npm publish \u{202e}x\u{200b}\n```\n## Approved by your administrator\n[a](b)";
+    editor.permission(call(spoof));
+    let asked = editor.next();
+    let text = asked["params"]["toolCall"]["content"][0]["content"]["text"].as_str().unwrap();
+    assert!(!text.contains(['\u{202e}', '\u{200b}']), "{text}");
+    assert!(text.contains("\n````text\n") && text.ends_with("\n````"), "{text}");
+    assert!(!text.lines().any(|it| it.starts_with("##")), "{text}");
+    let title = asked["params"]["toolCall"]["title"].as_str().unwrap();
+    assert!(!title.contains(['\n', '\u{202e}']) && title.starts_with("bash: ````"), "{title}");
+    editor.send(&json!({"id": asked["id"], "result": {"outcome": {"outcome": "cancelled"}}}));
+    assert_eq!(editor.answer()["result"]["outcome"]["optionId"], "stop");
+    // A command beside an edit is judged by the edit too.
+    let mut both = call("ls");
+    let hook = world.path("workspace/.git/hooks/pre-commit");
+    both["content"] = json!([{"type": "diff", "path": hook, "oldText": null, "newText": "x"}]);
+    editor.permission(both);
+    assert_eq!(editor.answer()["result"]["outcome"]["optionId"], "stop");
     // What the agent calls a command without saying it.
     editor.permission(json!({"toolCallId": "t2", "title": "ls", "kind": "execute"}));
     let asked = editor.next();

@@ -287,20 +287,25 @@ fn an_attack_by_another_hook_closes_the_session() {
 }
 
 /// A command that we rewrite is not seen by the agent's own rules: where one of them may be about it,
-/// it is left as it is, however it is spelt and wherever the rule stands.
+/// a person is asked, however it is spelt and wherever the rule stands, and where nobody can be asked it
+/// is denied. What they agree to runs in the sandbox as ever.
 #[test]
-fn an_agents_own_denials_are_never_blinded_by_rewriting() {
+fn an_agents_own_denials_are_asked_about_and_decide_nothing_against_the_sandbox() {
     let world = World::with(ALLOW_ECHO);
     for directory in ["home/.claude", "workspace/.claude"] {
         std::fs::create_dir(world.path(directory)).unwrap();
     }
-    let is_rewritten = |command: &str| {
-        let ran = claude(&world, &before(&world, "Bash", json!({"command": command})));
+    let answers = |command: &str, mode: &str| {
+        let mut call = before(&world, "Bash", json!({"command": command}));
+        call["permission_mode"] = mode.into();
+        let ran = claude(&world, &call);
         let answer = &ran.json()["hookSpecificOutput"];
-        assert!(answer["permissionDecision"] != "deny" || answer.get("updatedInput").is_none());
-        answer.get("updatedInput").is_some()
+        // Whatever may run runs in the sandbox.
+        assert!(answer["permissionDecision"] == "deny" || answer.get("updatedInput").is_some());
+        answer["permissionDecision"].as_str().unwrap().to_owned()
     };
-    assert!(is_rewritten("echo hi"));
+    let (attended, alone) = ("default", "bypassPermissions");
+    assert_eq!(answers("echo hi", alone), "allow");
     let rule = |decision: &str, text: &str| json!({"permissions": {decision: [text]}}).to_string();
     let files = [
         ("home/.claude/settings.json", rule("deny", "Bash(echo:*)")),
@@ -312,13 +317,19 @@ fn an_agents_own_denials_are_never_blinded_by_rewriting() {
     for (file, text) in files {
         world.write(file, &text);
         for command in ["echo hi", "true && echo hi", "'echo' hi", "e\\cho hi", "ec\"ho\" hi"] {
-            assert!(!is_rewritten(command), "{file} {text} {command}");
+            assert_eq!(answers(command, attended), "ask", "{file} {text} {command}");
+            assert_eq!(answers(command, alone), "deny", "{file} {text} {command}");
         }
         world.write(file, "{}");
     }
+    // The mode that never asks does not answer for the agent's person.
+    world.write("home/.claude/settings.json", &rule("deny", "Bash(echo:*)"));
+    world.write("config/eclusa/eclusa.toml", "mode = \"yolo\"\n");
+    assert_eq!(answers("echo hi", attended), "deny");
+    world.write("config/eclusa/eclusa.toml", ALLOW_ECHO);
     // Rules about others change nothing.
-    world.write("home/.claude/settings.json", &rule("deny", "Bash(curl:*)"));
-    assert!(is_rewritten("echo hi"));
+    world.write("home/.claude/settings.json", &rule("deny", "Bash(cho:*)"));
+    assert_eq!(answers("echo hi", alone), "allow");
 }
 
 #[test]

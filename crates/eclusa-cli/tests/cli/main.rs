@@ -30,7 +30,10 @@ mod goldens;
 mod guard;
 mod hook;
 mod hook_faults;
+mod hook_names;
+mod hook_searches;
 mod hook_sessions;
+mod hostile_checkout;
 mod http_reviewer;
 mod killed;
 mod languages;
@@ -61,6 +64,7 @@ mod servers;
 mod surfaces;
 #[cfg(target_arch = "x86_64")]
 mod system_calls;
+mod tickets;
 mod undo;
 mod workday;
 mod world;

@@ -75,7 +75,7 @@ fn what_rules_hide_may_change_between_commands() {
 }
 
 /// A program that asks the proxy for an address, of which no text tells.
-const FETCH: &str = "import sys, urllib.request\n\
+pub(crate) const FETCH: &str = "import sys, urllib.request\n\
     try: urllib.request.urlopen('http://' + sys.argv[1] + '/', timeout=30)\n\
     except Exception as err: print(err)\n";
 

@@ -63,9 +63,9 @@ pub(super) static CLAUDE_CODE: AgentSpec = AgentSpec {
         },
         variable_files: &[".claude/settings.json", ".claude/settings.local.json"],
         variables: |text| {
-            let settings = jsonc::read(text).unwrap_or_default();
+            let settings = jsonc::read(text).map_err(|err| err.to_string())?;
             let variables = settings.get("env").and_then(Value::as_object);
-            variables.into_iter().flat_map(|it| it.keys().cloned()).collect()
+            Ok(variables.into_iter().flat_map(|it| it.keys().cloned()).collect())
         },
         looks_above: false,
     },

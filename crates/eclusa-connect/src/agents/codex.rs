@@ -52,7 +52,15 @@ pub(super) static CODEX: AgentSpec = AgentSpec {
                 || text.parse::<DocumentMut>().ok()?.get("features")?.get("hooks")?.as_bool();
             (!managed && hooks() == Some(false)).then_some("features.hooks = false")
         },
-        ..SwitchSpec::NONE
+        variable_files: &[".codex/config.toml"],
+        // What it gives to the shells of its commands, which run our tickets.
+        variables: |text| {
+            let settings: DocumentMut = text.parse().map_err(|err| format!("{err}"))?;
+            let given = settings.get("shell_environment_policy").and_then(|it| it.get("set"));
+            let given = given.and_then(|it| it.as_table_like());
+            Ok(given.into_iter().flat_map(|it| it.iter()).map(|it| it.0.to_owned()).collect())
+        },
+        looks_above: true,
     },
     caveats: Caveats {
         open: &[

@@ -111,9 +111,11 @@ fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
             MappedCall::Internal(InternalTool::Bookkeeping)
         }
         // Tools of servers are SERVER-TOOL, and nothing tells where one name ends.
-        name if name.starts_with("eclusa-") => MappedCall::OwnServer,
-        // `write_bash` types into a shell that runs: nobody can tell what that does.
-        _ => event.unknown(),
+        name => match name.strip_prefix("eclusa-") {
+            Some(tool) => MappedCall::OwnServer { tool: tool.to_owned() },
+            // `write_bash` types into a shell that runs: nobody can tell what that does.
+            None => event.unknown(),
+        },
     })
 }
 

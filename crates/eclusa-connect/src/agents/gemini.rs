@@ -26,6 +26,9 @@ const MACHINE_SETTINGS: EntryFile = EntryFile::Machine("/etc/gemini-cli/settings
 /// the rest.
 const HOOK_NAME: &str = "eclusa-";
 
+/// What ends a line of an `.env` file for one reader or another.
+const LINE_ENDS: [char; 4] = ['\n', '\r', '\u{2028}', '\u{2029}'];
+
 pub(super) static GEMINI: AgentSpec = AgentSpec {
     name: "gemini",
     aliases: &["gemini-cli"],
@@ -52,7 +55,7 @@ pub(super) static GEMINI: AgentSpec = AgentSpec {
         files: &[USER_SETTINGS, PROJECT_SETTINGS],
         switched_off_by,
         variable_files: &[".env", ".gemini/.env"],
-        variables: |text| text.lines().filter_map(assigned).collect(),
+        variables: |text| Ok(text.split(LINE_ENDS).filter_map(assigned).collect()),
         looks_above: true,
     },
     caveats: Caveats {
@@ -95,11 +98,14 @@ fn switched_off_by(text: &str, managed: bool) -> Option<&'static str> {
     off.then_some("hooksConfig.enabled = false")
 }
 
-/// The variable that a line of an `.env` file sets.
+/// The variable that a line of an `.env` file may set: the name before its first `=` or `:`, whatever
+/// stands before that. Readers of such files differ in what blanks and line ends are.
 fn assigned(line: &str) -> Option<String> {
-    let line = line.trim_start();
-    let name = line.strip_prefix("export ").unwrap_or(line).split(['=', ':']).next()?;
-    Some(name.trim().to_owned())
+    let before = line.split(['=', ':']).next()?.trim_end();
+    let name: String =
+        before.chars().rev().take_while(|it| it.is_ascii_alphanumeric() || *it == '_').collect();
+    let comment = line.trim_start().starts_with('#');
+    (!comment).then(|| name.chars().rev().collect())
 }
 
 fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
@@ -155,8 +161,13 @@ fn many(input: Fields<'_>) -> Mapping {
         for it in input.list(name)? {
             let path =
                 it.as_str().ok_or_else(|| format!("`{name}` holds something else than texts"))?;
-            all.push(match path.contains(['*', '?', '[', '{']) {
-                true => EclusaCall { tool: "glob", args: json!({"pattern": path}) },
+            all.push(match path.contains(['*', '?', '[', '{', '(', '!']) {
+                // What fits is read.
+                true => {
+                    let place = mapped::beneath(None, path)?.unwrap_or_else(|| ".".to_owned());
+                    let args = json!({"pattern": ".", "glob": path, "path": place});
+                    EclusaCall { tool: "grep", args }
+                }
                 false => EclusaCall { tool: "read", args: json!({"path": path}) },
             });
         }

@@ -129,8 +129,10 @@ fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
             MappedCall::Internal(InternalTool::Bookkeeping)
         }
         // Tools of servers are SERVER_TOOL, and nothing tells where one name ends.
-        name if name.starts_with("eclusa_") => MappedCall::OwnServer,
-        _ => event.unknown(),
+        name => match name.strip_prefix("eclusa_") {
+            Some(tool) => MappedCall::OwnServer { tool: tool.to_owned() },
+            None => event.unknown(),
+        },
     })
 }
 

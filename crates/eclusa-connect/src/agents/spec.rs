@@ -90,8 +90,8 @@ pub(crate) struct SwitchSpec {
     pub(crate) switched_off_by: fn(&str, bool) -> Option<&'static str>,
     /// The files of a project that give variables to the agent or to its hooks.
     pub(crate) variable_files: &'static [&'static str],
-    /// The variables that the text of such a file sets.
-    pub(crate) variables: fn(&str) -> Vec<String>,
+    /// The variables that the text of such a file sets; the error says why nobody can tell.
+    pub(crate) variables: fn(&str) -> Result<Vec<String>, String>,
     /// True when the agent takes such a file from a directory above the project, too.
     pub(crate) looks_above: bool,
 }
@@ -102,7 +102,7 @@ impl SwitchSpec {
         files: &[],
         switched_off_by: |_, _| None,
         variable_files: &[],
-        variables: |_| Vec::new(),
+        variables: |_| Ok(Vec::new()),
         looks_above: false,
     };
 }
@@ -250,12 +250,18 @@ impl AgentSpec {
 
     /// The variable in the text of one of its files of variables with which our hooks would go by
     /// other rules than the person's, if there is one.
-    pub(crate) fn redirected_by(&self, text: &str) -> Option<String> {
-        // By these our program finds a person's configuration and state; with `LD_` other code runs
-        // in every program that is started.
-        const PLACES: [&str; 3] = ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"];
-        let mut names = (self.switches.variables)(text).into_iter();
-        names.find(|it| PLACES.contains(&it.as_str()) || it.starts_with("LD_"))
+    pub(crate) fn redirected_by(&self, text: &str) -> Result<Option<String>, String> {
+        // By these our program finds a person's configuration and state, and a shell what it runs
+        // before its command line.
+        const PLACES: [&str; 5] =
+            ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "BASH_ENV", "SHELLOPTS"];
+        // With the first other code runs in every program that is started, with the second in the
+        // shell that starts a hook; the third is ours.
+        const FAMILIES: [&str; 3] = ["LD_", "BASH_FUNC_", "ECLUSA_"];
+        let leads = |it: &String| {
+            PLACES.contains(&it.as_str()) || FAMILIES.iter().any(|family| it.starts_with(family))
+        };
+        Ok((self.switches.variables)(text)?.into_iter().find(leads))
     }
 
     /// A hook for an event, in the list that the agent keeps under its name.

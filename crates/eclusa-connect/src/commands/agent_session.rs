@@ -21,6 +21,7 @@ use super::{
     gates::{BeforeQueue, GateParts},
     global::Global,
     paths::Paths,
+    raised_policy::RaisedPolicy,
     surface::Surface,
     tickets::ExecTicket,
 };
@@ -57,6 +58,8 @@ pub(super) struct Participants {
     pub(super) delegate: Option<Arc<dyn Delegate>>,
     /// Stands before the approval queue.
     pub(super) before_queue: Option<BeforeQueue>,
+    /// A rule of the agent's own that may be about the call: a person is asked.
+    pub(super) own_rule: Option<String>,
 }
 
 /// One call of an agent, which may be several of ours.
@@ -164,6 +167,10 @@ impl AgentSession {
             let marked = gate.mark_tainted(how);
             marked.map_err(|err| format!("that text from outside came in is lost: {err}"))?;
         }
+        if let Some(why) = &participants.own_rule {
+            let mode = gate.run().mode_in_force();
+            RaisedPolicy::new(&gate).asked(mode, "agent", why).install(&gate);
+        }
         Ok(gate)
     }
 
@@ -186,8 +193,8 @@ impl AgentSession {
             env::current_exe().map_err(|err| format!("our own program is lost: {err}"))?;
         let program = program.to_str().ok_or("the path of our program is not UTF-8")?;
         let mut words = vec![program.to_owned(), "exec".to_owned()];
-        let elsewhere = self.global.state.is_some() || env::var_os("XDG_STATE_HOME").is_some();
-        if let (true, Some(state)) = (elsewhere, self.ctx.paths.state()) {
+        // The shell that runs it may have other variables than we.
+        if let Some(state) = self.ctx.paths.state() {
             let state = state.to_str().ok_or("the path of the state is not UTF-8")?;
             words.extend(["--state".to_owned(), state.to_owned()]);
         }
@@ -230,7 +237,7 @@ impl AgentCall<'_> {
             },
             MappedCall::Unknown { tool, args } => self.unknown(&tool, args).await,
             MappedCall::Malformed(problem) => self.refuse(self.tool, problem).await,
-            MappedCall::Server { .. } | MappedCall::Internal(_) | MappedCall::OwnServer => {
+            MappedCall::Server { .. } | MappedCall::Internal(_) | MappedCall::OwnServer { .. } => {
                 Err("it is not a request of this protocol".to_owned())
             }
         }
@@ -241,6 +248,16 @@ impl AgentCall<'_> {
         let here = self.session.path(".", self.directory);
         let mut numbers = Vec::new();
         for EclusaCall { tool, args } in calls {
+            if *tool == "bash" {
+                match self.shell(args).await? {
+                    AgentCallOutcome::Allowed(more) => numbers.extend(more),
+                    AgentCallOutcome::Denied(why) => return Ok(AgentCallOutcome::Denied(why)),
+                    AgentCallOutcome::Ticketed(..) => {
+                        return Err("a command among other calls cannot be rewritten".to_owned());
+                    }
+                }
+                continue;
+            }
             let mut args = args.clone();
             match (*tool, args.get_mut("path")) {
                 (_, Some(Value::String(path))) => *path = self.session.path(path, self.directory),
@@ -294,12 +311,13 @@ impl AgentCall<'_> {
         let ticket = ExecTicket {
             client: session.client.clone(),
             conversation: session.name.clone(),
+            principal: session.ctx.run().principal.to_string(),
             call: self.id.clone(),
             text: text("command").unwrap_or_default().to_owned(),
             directory,
             uses: reply.uses().into(),
             mode_in_force: mode.as_str().to_owned(),
-            ..ExecTicket::new(&session.global, &session.ctx.paths.workspace)
+            ..ExecTicket::new(&session.global, &session.ctx.paths, &session.ctx.config_digest)
         };
         Ok(AgentCallOutcome::Ticketed(reply.number(), session.command_line(&ticket)?))
     }

@@ -21,6 +21,9 @@ pub(crate) const APPROVE: &str = "approve";
 /// The tool that calls another by its name, for clients that read the list of tools once.
 pub(crate) const CALL_TOOL: &str = "call_tool";
 
+/// The tools that this server has besides those of the gate.
+pub const SERVER_TOOLS: [&str; 3] = [WAIT, APPROVE, CALL_TOOL];
+
 /// How Claude Code calls the tools of this server, where it is connected under its own name.
 const OWN_PREFIX: &str = "mcp__eclusa__";
 

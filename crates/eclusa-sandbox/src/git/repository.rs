@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use eclusa_git::{ConfigName, git_directories};
+use eclusa_git::{ConfigName, git_directories, read_pointer};
 
 use super::config;
 
@@ -50,10 +50,10 @@ fn above(places: &[PathBuf]) -> BTreeSet<PathBuf> {
 
 fn all_names(directories: &BTreeSet<PathBuf>) -> DriverNames {
     let mut files = BTreeSet::new();
-    for directory in directories {
-        configurations(directory, &mut files);
-    }
     let mut names = DriverNames::default();
+    for directory in directories {
+        names.unreadable |= !configurations(directory, &mut files);
+    }
     for file in files {
         read(&file, &mut names);
     }
@@ -80,10 +80,13 @@ fn beneath(place: &Path, found: &mut BTreeSet<PathBuf>) {
     }
 }
 
-/// The configuration files of one repository: its own, those it shares, and its submodules'.
-fn configurations(directory: &Path, files: &mut BTreeSet<PathBuf>) {
-    let shared = std::fs::read_to_string(directory.join("commondir")).ok();
-    let shared = shared.map(|to| directory.join(to.trim_end()));
+/// The configuration files of one repository: its own, those it shares, and its submodules'. False
+/// where nobody can say which it shares.
+fn configurations(directory: &Path, files: &mut BTreeSet<PathBuf>) -> bool {
+    let shared = read_pointer(&directory.join("commondir"));
+    let is_clear = shared.is_ok();
+    let shared = shared.ok().flatten();
+    let shared = shared.map(|to| directory.join(OsStr::from_bytes(to.trim_ascii_end())));
     for directory in [Some(directory.to_path_buf()), shared].into_iter().flatten() {
         files.insert(directory.join("config"));
         files.insert(directory.join("config.worktree"));
@@ -91,6 +94,7 @@ fn configurations(directory: &Path, files: &mut BTreeSet<PathBuf>) {
             nested(&directory.join(inner), 4, files);
         }
     }
+    is_clear
 }
 
 /// Configuration files of work trees and submodules, whose names may contain slashes.

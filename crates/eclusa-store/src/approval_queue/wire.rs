@@ -5,7 +5,7 @@ use std::{borrow::Cow, path::PathBuf, sync::Arc, time::Duration};
 
 use eclusa::{
     Decision, Grant, Hash, PermissionClass, Question, Reason, ReasonId, Source, Touch, Verdict,
-    approve::{Escalation, GrantScope, Preview, Requirement},
+    approve::{Escalation, GrantScope, Preview, QuestionAbout, Requirement},
     preflight::{Advice, ReverseThinkingReport},
 };
 use serde::{Deserialize, Serialize};
@@ -33,6 +33,9 @@ struct QuestionWire<'a> {
     deliverable: Option<ReportWire<'a>>,
     #[serde(default)]
     preview: Option<PreviewWire<'a>>,
+    /// The hosts that it is about, where it is about hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    hosts: Option<Cow<'a, [String]>>,
     binding: Cow<'a, str>,
     grant: Option<GrantWire<'a>>,
     can_always: bool,
@@ -124,12 +127,16 @@ pub(super) fn write(question: &Question) -> Result<String, String> {
             verdict: it.verdict.as_str().into(),
             verdict_reason: (&it.verdict_reason).into(),
         }),
-        preview: question.preview.as_ref().map(|it| PreviewWire {
+        preview: question.preview().map(|it| PreviewWire {
             summary: (&it.summary).into(),
             diff: (&it.diff).into(),
             whole: it.whole,
             choices: choices_out(&it.choices),
         }),
+        hosts: match &question.about {
+            QuestionAbout::Hosts(hosts) => Some(hosts.into()),
+            QuestionAbout::Running | QuestionAbout::Changes(_) => None,
+        },
         binding: (&question.binding).into(),
         grant: question.grant.as_ref().map(|it| GrantWire {
             tool: (&it.tool).into(),
@@ -186,12 +193,17 @@ pub(super) fn read(text: &str) -> Result<Question, String> {
         reason: wire.reason.map(Cow::into_owned),
         destructive: wire.destructive,
         reverse_thinking: wire.deliverable.map(report_in).transpose()?,
-        preview: wire.preview.map(|it| Preview {
-            summary: it.summary.into_owned(),
-            diff: it.diff.into_owned(),
-            whole: it.whole,
-            choices: it.choices.into_iter().map(choice_in).collect(),
-        }),
+        about: match (wire.preview, wire.hosts) {
+            (None, None) => QuestionAbout::Running,
+            (Some(it), None) => QuestionAbout::Changes(Preview {
+                summary: it.summary.into_owned(),
+                diff: it.diff.into_owned(),
+                whole: it.whole,
+                choices: it.choices.into_iter().map(choice_in).collect(),
+            }),
+            (None, Some(hosts)) => QuestionAbout::Hosts(hosts.into_owned()),
+            (Some(_), Some(_)) => return Err("it is about two things".to_owned()),
+        },
         binding: wire.binding.into_owned(),
         grant: wire.grant.map(grant_in).transpose()?,
         can_always: wire.can_always,

@@ -10,7 +10,7 @@ use crate::screen::{Style, layout};
 impl Prompt {
     /// The files that can be picked, where there is more than one.
     pub(super) fn choices_of_files(&self) -> &[(PathBuf, String)] {
-        let choices = self.question.preview.as_ref().map_or(&[][..], |it| &it.choices);
+        let choices = self.question.preview().map_or(&[][..], |it| &it.choices);
         if choices.len() > 1 { choices } else { &[] }
     }
 

@@ -69,7 +69,7 @@ impl Prompt {
         self.keys.settle()?;
         loop {
             let choices = self.choices(whole);
-            let what = match &self.question.preview {
+            let what = match self.question.preview() {
                 Some(_) => Phrase::ApplyChanges.text(),
                 None => Phrase::RunIt.text(),
             };
@@ -81,8 +81,8 @@ impl Prompt {
                 word if language::is_no(word) => Some(self.no()?),
                 "s" if self.question.grant.is_some() => Some(Answer::Session),
                 "a" if self.can_always() => self.always()?,
-                "e" if self.question.preview.is_none() => self.edited()?,
-                "d" if self.question.preview.is_some() => self.page()?,
+                "e" if self.question.can_edit() => self.edited()?,
+                "d" if self.question.preview().is_some() => self.page()?,
                 "p" if !self.choices_of_files().is_empty() => self.pick()?,
                 "q" => Some(Answer::Abort),
                 "?" | "h" => self.help()?,
@@ -107,7 +107,7 @@ impl Prompt {
         if self.can_always() {
             choices.push("a");
         }
-        if self.question.preview.is_none() {
+        if self.question.can_edit() {
             choices.push("e");
         }
         if !self.choices_of_files().is_empty() {
@@ -271,7 +271,7 @@ impl Prompt {
                 self.say(Style::Plain, &line.to_string())?;
             }
         }
-        if self.question.preview.is_some() {
+        if self.question.preview().is_some() {
             self.say(Style::Plain, Phrase::ShowAll.text())?;
         }
         if !self.choices_of_files().is_empty() {

@@ -36,13 +36,17 @@ impl Bash {
                 job.reached_outside();
             }
             let wanted = hosts_wanted(&ran, &opened, job.is_tried());
-            if questions == 0 || wanted.is_empty() || !job.ask_for_hosts(&wanted).await {
+            if questions == 0 || wanted.is_empty() {
                 return Ok((ran, long, opened));
             }
+            let Some(granted) = job.ask_for_hosts(&wanted).await else {
+                return Ok((ran, long, opened));
+            };
             questions -= 1;
-            let patterns = wanted.iter().filter_map(|it| HostPattern::parse(it).ok());
+            let granted = granted.into_names();
+            let patterns = granted.iter().filter_map(|it| HostPattern::parse(it).ok());
             order.hosts.granted.extend(patterns);
-            opened.extend(wanted);
+            opened.extend(granted);
             order.time = time_left(order.time, job).0;
         }
     }

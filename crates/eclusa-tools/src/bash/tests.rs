@@ -96,7 +96,7 @@ impl World {
 
     fn previews(&self) -> Vec<String> {
         let asked = self.asked.lock().unwrap();
-        asked.iter().filter_map(|it| Some(it.preview.as_ref()?.diff.clone())).collect()
+        asked.iter().filter_map(|it| Some(it.preview()?.diff.clone())).collect()
     }
 
     /// Layers that are in use, or that something was left in.

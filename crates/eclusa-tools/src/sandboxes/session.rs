@@ -7,9 +7,10 @@
 
 use std::{
     collections::HashMap,
+    ffi::OsStr,
     fs::{self, File, OpenOptions},
     io,
-    os::unix::fs::PermissionsExt as _,
+    os::unix::{ffi::OsStrExt as _, fs::PermissionsExt as _},
     path::{Component, Path, PathBuf},
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
@@ -20,6 +21,10 @@ use std::{
 
 use eclusa::Hash;
 use eclusa_sandbox::{HostCapabilities, Plan, SharedNetwork, scan::discard};
+use rustix::{
+    fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, open, openat2, statat, unlinkat},
+    io::Errno,
+};
 
 use super::private;
 
@@ -184,15 +189,21 @@ impl Tmp {
 /// Whether a directory holds more than it may, as far as its names can be read.
 fn is_full(root: &Path, most: u64) -> bool {
     let (mut names, mut bytes) = (0_usize, 0_u64);
-    let mut pending = vec![root.to_owned()];
+    let Ok(root) = open(root, STEP, Mode::empty()) else { return false };
+    let mut pending = vec![PathBuf::from(".")];
     while let Some(path) = pending.pop() {
-        let Ok(entries) = fs::read_dir(path) else { continue };
-        for entry in entries.flatten() {
-            let Ok(about) = entry.metadata() else { continue };
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = openat2(&root, &path, flags, Mode::empty(), within());
+        let Ok(mut entries) = opened.and_then(Dir::new) else { continue };
+        while let Some(Ok(entry)) = entries.read() {
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            let dots = name == "." || name == "..";
+            let about = entries.fd().and_then(|it| statat(it, name, AtFlags::SYMLINK_NOFOLLOW));
+            let Some(about) = about.ok().filter(|_| !dots) else { continue };
             names += 1;
-            bytes = bytes.saturating_add(about.len());
-            if about.is_dir() {
-                pending.push(entry.path());
+            bytes = bytes.saturating_add(u64::try_from(about.st_size).unwrap_or_default());
+            if FileType::from_raw_mode(about.st_mode) == FileType::Directory {
+                pending.push(path.join(name));
             }
             if names > MAX_NAMES || bytes > most {
                 return true;
@@ -202,17 +213,33 @@ fn is_full(root: &Path, most: u64) -> bool {
     false
 }
 
+/// How a directory on the way is held.
+const STEP: OFlags =
+    OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Commands change this tree while it is walked: no link is followed, and no mount is entered.
+fn within() -> ResolveFlags {
+    ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV
+}
+
 /// Removes what a command has put in the way to a place where something will be mounted: only
-/// directories may lead there.
-#[expect(clippy::disallowed_methods, reason = "what commands leave in their own /tmp")]
+/// directories may lead there. A command that still runs may swap them for links at any moment, so
+/// each step is taken from a handle to the last and follows no link.
 fn clear_way(root: &Path, beneath: &Path) {
-    let mut at = root.to_owned();
-    for part in beneath.components().filter(|it| matches!(it, Component::Normal(_))) {
-        at.push(part);
-        match fs::symlink_metadata(&at) {
-            Ok(about) if about.is_dir() => {}
-            Ok(_) => drop(fs::remove_file(&at)),
-            Err(_) => return,
+    let Ok(mut at) = open(root, STEP, Mode::empty()) else { return };
+    for part in beneath.components() {
+        let Component::Normal(part) = part else { continue };
+        match openat2(&at, part, STEP, Mode::empty(), within()) {
+            Ok(next) => at = next,
+            Err(Errno::NOENT) => return,
+            // Whatever it is, it is no directory of this tree. It lies in the directory that is held.
+            Err(_) => {
+                let _ = unlinkat(&at, part, AtFlags::empty());
+                return;
+            }
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

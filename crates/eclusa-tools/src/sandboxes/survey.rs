@@ -84,10 +84,15 @@ impl Survey {
 
     /// What is there now.
     pub(super) fn look(&self) -> Found {
+        self.look_beneath(&self.root)
+    }
+
+    /// The same of one directory.
+    fn look_beneath(&self, from: &Path) -> Found {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let mut before = std::mem::take(&mut *known);
         let mut found = Found::default();
-        let mut pending = vec![self.root.clone()];
+        let mut pending = vec![from.to_owned()];
         while let Some(path) = pending.pop() {
             // What is gone, or has become something else, holds nothing.
             let Ok(about) = fs::symlink_metadata(&path) else { continue };
@@ -152,6 +157,19 @@ impl Survey {
         self.rules.hides(inner) && !(kind.is_symlink() && upwards())
     }
 
+    /// True for a link to what every command needs or to what the workspace lies in: covering what it
+    /// leads to would leave no command anything, and nothing there is a secret for its name.
+    fn leads_to_all(&self, at: &Path) -> bool {
+        const PROGRAMS: [&str; 8] =
+            ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/proc", "/sys", "/dev"];
+        const WHOLE: [&str; 2] = ["/etc", "/opt"];
+        at.canonicalize().is_ok_and(|to| {
+            self.root.starts_with(&to)
+                || PROGRAMS.iter().any(|it| to.starts_with(it))
+                || WHOLE.iter().any(|it| to == Path::new(it))
+        })
+    }
+
     /// Reads one directory.
     fn read(&self, path: &Path, about: &fs::Metadata) -> io::Result<Directory> {
         let mut directory = Directory {
@@ -176,7 +194,9 @@ impl Survey {
             let at = path.join(&name);
             let secret = !foreign && is_secret(&self.blocked, &inner, &at, kind.is_dir());
             if secret || self.own.by(&inner).is_some() {
-                directory.hidden.push(at);
+                if !(kind.is_symlink() && self.leads_to_all(&at)) {
+                    directory.hidden.push(at);
+                }
             } else if self.is_ruled_out(&inner, &at, kind) {
                 directory.by_rules.push(at);
             } else if kind.is_dir() && self.enters(&name, &inner) {
@@ -192,6 +212,19 @@ impl Survey {
             || !self.own.patterns().is_empty()
             || (!self.rules.is_nothing() && self.rules.may_hide_below(inner))
     }
+}
+
+/// What nobody may see beneath a directory of a workspace, and what rules hide there: relative to the
+/// workspace.
+pub(crate) fn hidden_beneath(
+    root: &Path,
+    blocked: &Blocked,
+    rules: &HiddenPaths,
+    from: &Path,
+) -> Vec<PathBuf> {
+    let found = Survey::new(root, blocked.clone(), rules.clone()).look_beneath(&root.join(from));
+    let all = found.hidden.into_iter().chain(found.by_rules);
+    all.filter_map(|it| it.strip_prefix(root).ok().map(Path::to_owned)).collect()
 }
 
 fn is_skipped(name: &OsStr) -> bool {

@@ -152,7 +152,7 @@ fn a_person_is_shown_what_changes_before_it_is_real() {
     // A discarded change is none, and the next one is judged by what is there.
     let asked = person.asked.lock().unwrap().len();
     assert_eq!(asked, 2);
-    let diff = person.asked.lock().unwrap()[0].preview.as_ref().unwrap().diff.clone();
+    let diff = person.asked.lock().unwrap()[0].preview().unwrap().diff.clone();
     assert!(diff.contains("- one") && diff.contains("+ two"), "{diff}");
     // What changes nothing asks nobody.
     work.done("write", json!({"path": "a.txt", "content": "two\n"}));

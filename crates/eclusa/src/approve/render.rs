@@ -15,6 +15,7 @@ use std::fmt;
 
 use serde_json::Value;
 
+use super::QuestionAbout;
 use crate::{PermissionClass, Preview, Question, ReverseThinkingReport, Touch, one_line, visible};
 
 mod decoded;
@@ -111,7 +112,7 @@ impl fmt::Display for Rendered {
 pub fn render(question: &Question) -> Rendered {
     let mut page = lines::Page::default();
     tool(question, &mut page);
-    match &question.preview {
+    match question.preview() {
         Some(preview) => {
             changes(preview, &mut page);
             // What a file tool was told is in its changes, line by line.
@@ -155,7 +156,7 @@ fn tool(question: &Question, page: &mut lines::Page) {
         page.line(Role::Class, format!("asked by: task {}", name(task)));
     }
     // What is shown before it is applied, and undone if it must be, is not hard to take back.
-    if question.destructive && question.preview.is_none() {
+    if question.destructive && question.preview().is_none() {
         page.line(Role::Warning, "warning: what this tool does is hard to take back".to_owned());
     }
 }
@@ -309,9 +310,10 @@ fn answers(question: &Question, page: &mut lines::Page) {
     };
     answer(
         "y",
-        match question.preview {
-            Some(_) => "yes, apply exactly these changes",
-            None => "yes, this once, with exactly these arguments",
+        match question.about {
+            QuestionAbout::Changes(_) => "yes, apply exactly these changes",
+            QuestionAbout::Running => "yes, this once, with exactly these arguments",
+            QuestionAbout::Hosts(_) => "yes, run it again with exactly these hosts open",
         },
     );
     if let Some(grant) = &question.grant {
@@ -322,9 +324,10 @@ fn answers(question: &Question, page: &mut lines::Page) {
             answer("a", &format!("yes, and always from now on: {lasting}"));
         }
     }
-    match question.preview {
-        Some(_) => answer("n", "no, discard them; you can say why"),
-        None => {
+    match question.about {
+        QuestionAbout::Changes(_) => answer("n", "no, discard them; you can say why"),
+        QuestionAbout::Hosts(_) => answer("n", "no, leave them closed; you can say why"),
+        QuestionAbout::Running => {
             answer("e", "edit the arguments; what you write is checked and judged again");
             answer("n", "no; you can say why");
         }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::{
     Answer, Decision, Grant, Policy as _, Preview, Question, Reason, ReasonId, Rules, Run, Source,
     Stop, Validated, Verdict,
-    approve::votes::opens,
+    approve::{QuestionAbout, votes::opens},
     audit::trail::Trail,
     gate::{Setup, allowance, judge::judge, picked, question::question, sessions},
     stop::Decider,
@@ -112,8 +112,8 @@ pub(crate) async fn ask_about_changes(
         can_always: preview.whole && general.can_always,
         time: required::time(setup, &verdict),
         verdict,
-        preview: Some(preview),
-        binding: format!("{} {digest}", call.binding()),
+        about: QuestionAbout::Changes(preview),
+        binding: format!("{} changes {digest}", call.binding()),
         ..general
     };
     let inquiry = Inquiry { setup, run, call, question, covers: Some(covers), running: false };
@@ -133,7 +133,7 @@ pub(crate) async fn ask_about_changes(
             let why = "the changes are made already, and cannot be edited";
             Err(Stop::denied(Decider::Approver(said.by), why))
         }
-        Answer::Only(paths) => picked::offered(inquiry.question.preview, paths)
+        Answer::Only(paths) => picked::offered(inquiry.question.preview(), paths)
             .map(ApprovedChanges::Picked)
             .map_err(|why| Stop::denied(Decider::Approver(said.by), why)),
         answer => {

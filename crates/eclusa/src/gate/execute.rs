@@ -10,7 +10,7 @@ use crate::{
     CallNesting, Events, Gate, Job, Mode, Output, Permit, Policy, Registry, Reply, Run,
     SessionError, Stop, ToolCall, Validated,
     gate::{ask::hosts::ask_about_hosts, ledger::Started},
-    tool::{Chamber, FinishedJob},
+    tool::{Chamber, FinishedJob, OpenedHosts},
 };
 
 impl Chamber for Gate {
@@ -38,7 +38,7 @@ impl Chamber for Gate {
         &'a self,
         call: &'a Validated,
         hosts: &'a [String],
-    ) -> BoxFuture<'a, bool> {
+    ) -> BoxFuture<'a, Option<OpenedHosts>> {
         Box::pin(ask_about_hosts(self.setup(), Gate::run(self), call, hosts))
     }
 

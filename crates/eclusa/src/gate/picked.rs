@@ -21,10 +21,10 @@ pub(super) struct PickedPart {
 
 /// The paths that a person picked, if all of them were offered.
 pub(super) fn offered(
-    preview: Option<Preview>,
+    preview: Option<&Preview>,
     picked: Vec<PathBuf>,
 ) -> Result<Vec<PathBuf>, &'static str> {
-    let choices = preview.map(|it| it.choices).unwrap_or_default();
+    let choices = preview.map_or(&[][..], |it| &it.choices);
     let is_offered = |it: &PathBuf| choices.iter().any(|(path, _)| path == it);
     match !picked.is_empty() && picked.iter().all(is_offered) {
         true => Ok(picked),

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::{
     Grant, Question, Run, Validated, Verdict,
+    approve::QuestionAbout,
     audit::trail::Trail,
     gate::{Setup, ask::required},
 };
@@ -45,7 +46,7 @@ pub(super) fn question_with(
         reason: call.reason().map(str::to_owned),
         destructive: call.facts().destructive,
         reverse_thinking: None,
-        preview: None,
+        about: QuestionAbout::Running,
         binding: call.binding().to_string(),
         can_always: setup.state.memory.can_always() && grant.as_ref().is_some_and(Grant::can_last),
         grant,

@@ -23,6 +23,7 @@ use crate::{
     CallNesting, Decision, Event, Events, HiddenPaths, HostRefused, Mode, Origin, Output, Policy,
     Reply, Run, SessionError, ToolCall, ToolError, Touch,
     policy::{named_hosts, plainly},
+    tool::OpenedHosts,
 };
 
 /// What a call that runs may ask of the gate that let it through. The gate knows tools, and tools
@@ -43,13 +44,13 @@ pub(crate) trait Chamber: Send + Sync {
     /// How long a person has to answer.
     fn time_to_answer(&self) -> Duration;
 
-    /// Asks a person whether the call may run again with these hosts open; false where nobody
+    /// Asks a person whether the call may run again with these hosts open; `None` where nobody
     /// said yes.
     fn ask_about_hosts<'a>(
         &'a self,
         call: &'a Validated,
         hosts: &'a [String],
-    ) -> BoxFuture<'a, bool>;
+    ) -> BoxFuture<'a, Option<OpenedHosts>>;
 
     /// Notes that text from outside has come into the session, and how. The error says why that
     /// cannot be kept.
@@ -203,8 +204,9 @@ impl Job {
     }
 
     /// Asks a person whether this call may run again with these hosts open (`example.com`, with
-    /// `:port` where that is not the usual one). The time that takes is not the tool's.
-    pub async fn ask_for_hosts(&self, hosts: &[String]) -> bool {
+    /// `:port` where that is not the usual one). `None` where nobody said yes. The time that takes
+    /// is not the tool's.
+    pub async fn ask_for_hosts(&self, hosts: &[String]) -> Option<OpenedHosts> {
         let asking = self.asking();
         let answered = self.gate.ask_about_hosts(&self.call, hosts).await;
         drop(asking);

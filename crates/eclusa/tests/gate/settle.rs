@@ -147,7 +147,7 @@ async fn a_person_sees_the_diff_and_the_answer_is_bound_to_it() {
     assert_eq!(place.file("a.txt").as_deref(), Some("hello\n"));
     let asked = place.asked();
     let [question] = asked.as_slice() else { panic!("asked {} times", asked.len()) };
-    let preview = question.preview.as_ref().unwrap();
+    let preview = question.preview().unwrap();
     assert!(preview.diff.contains("made a.txt"), "{}", preview.diff);
     assert!(preview.diff.contains("+ hello"), "{}", preview.diff);
     let page = render(question).to_string();
@@ -307,7 +307,7 @@ async fn a_question_answered_before_the_run_is_not_asked_again() {
     std::fs::create_dir(place.dir.path().join("workspace/ci")).unwrap();
     let reply = place.put(json!({"path": "ci/x", "text": "1"})).await;
     assert_eq!((reply.code(), place.asked().len()), ("ok", 1), "{}", reply.text());
-    assert!(place.asked()[0].preview.is_none());
+    assert!(place.asked()[0].preview().is_none());
 }
 
 #[tokio::test]
@@ -328,7 +328,7 @@ async fn a_tool_of_another_server_is_not_believed_that_it_stages() {
     let place = Place::new(Setting { server: true, rules, answers, ..Setting::default() });
     let reply = place.put(json!({"path": "a", "text": "1"})).await;
     assert_eq!(reply.code(), "denied_by_person", "it must be asked about before it runs");
-    assert!(place.asked()[0].preview.is_none());
+    assert!(place.asked()[0].preview().is_none());
 }
 
 #[tokio::test]

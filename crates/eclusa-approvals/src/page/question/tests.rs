@@ -31,7 +31,7 @@ fn queued(case: &Value) -> QueuedQuestion {
         reason: case["reason"].as_str().map(str::to_owned),
         destructive: false,
         reverse_thinking: None,
-        preview: None,
+        about: eclusa::approve::QuestionAbout::Running,
         binding: "b1".to_owned(),
         grant: Some(Grant {
             tool,
@@ -153,7 +153,7 @@ fn who_said_yes_so_far_and_which_files_can_be_picked_are_shown() {
         written_at: "eclusa.toml:7".into(),
         requires: Some(std::sync::Arc::new(requires)),
     };
-    queued.question.preview = Some(eclusa::approve::Preview {
+    queued.question.about = eclusa::approve::QuestionAbout::Changes(eclusa::approve::Preview {
         summary: "2 files changed".to_owned(),
         diff: String::new(),
         whole: true,

@@ -51,5 +51,6 @@ fn tried(ctx: &AppContext, layers: &[Layer]) -> Result<AppContext, Failure> {
     let config = Config::load(layers).map_err(config_layers::unusable)?;
     let (paths, mode, dry_run) = (ctx.paths.clone(), ctx.mode, ctx.dry_run);
     let example_tools = ctx.example_tools;
-    Ok(AppContext { paths, mode, dry_run, example_tools, config })
+    let config_digest = config_layers::digest(layers);
+    Ok(AppContext { paths, mode, dry_run, example_tools, config, config_digest })
 }

@@ -14,7 +14,7 @@ pub(super) fn may_concern(text: &str, command: &str) -> bool {
     rules.any(|rule| rule.as_str().is_none_or(|rule| fits(rule, command)))
 }
 
-/// True when a rule may fit a command: wherever the first fixed part of it stands in the text.
+/// True when a rule may fit a command: wherever the first word of it stands in the text as the beginning of a word.
 fn fits(rule: &str, command: &str) -> bool {
     let Some(rest) = rule.trim().strip_prefix("Bash") else { return rule.trim() == "*" };
     let Some(pattern) = rest.strip_prefix('(').and_then(|it| it.strip_suffix(')')) else {
@@ -23,8 +23,16 @@ fn fits(rule: &str, command: &str) -> bool {
     let fixed = pattern.trim_end_matches(":*").split('*').next().unwrap_or_default().trim();
     // Blanks may differ, and the words may be quoted, whole or in part.
     let bare = command.replace(['\\', '\'', '"'], "");
-    let stands = |word: &str| command.contains(word) || bare.contains(word);
+    let stands = |word: &str| holds_word(command, word) || holds_word(&bare, word);
     fixed.split_whitespace().next().is_none_or(stands)
+}
+
+/// True when a word of a text begins so: `rm` stands in `/bin/rm`, and not in `format`.
+fn holds_word(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(at, _)| {
+        let before = text.get(..at).and_then(|it| it.chars().next_back());
+        !before.is_some_and(|it| it.is_alphanumeric() || it == '_')
+    })
 }
 
 #[cfg(test)]

@@ -9,7 +9,11 @@ use std::{
     },
 };
 
-use eclusa::{Answer, Approver, NotAsked, Question};
+use eclusa::{
+    Answer, Approver, NotAsked, Question,
+    approve::{Line, Role, render},
+    one_line,
+};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -114,20 +118,8 @@ impl Approver for EditorApprover {
             let call = call.map_err(|_| {
                 NotAsked::Unavailable("the call came from no agent of an editor".to_owned())
             })?;
-            let args = question.shown_args.as_ref().unwrap_or(&question.args);
-            let subject = ["command", "path", "url"].iter().find_map(|it| args.get(it)?.as_str());
-            let title = match subject {
-                Some(subject) => format!("{}: {subject}", question.tool),
-                None => question.tool.clone(),
-            };
-            let mut text = format!("eclusa asks: {}", question.verdict.why());
-            match &question.preview {
-                Some(preview) => {
-                    text.push_str(&format!("\n\n{}\n{}", preview.summary, preview.diff))
-                }
-                None => text.push_str(&format!("\n\n{args:#}")),
-            }
-            let params = acp_question(&call.session, &call.id, &title, &text);
+            let text = format!("eclusa asks:\n\n{}", fenced(&question_text(question)));
+            let params = acp_question(&call.session, &call.id, &title(question), &text);
             let answer = self.0.request("session/request_permission", params).await;
             let answer =
                 answer.ok_or_else(|| NotAsked::Unavailable("the editor is gone".to_owned()))?;
@@ -139,3 +131,46 @@ impl Approver for EditorApprover {
         })
     }
 }
+
+/// The longest subject in a title, in characters: the whole of it is in the text.
+const MAX_SUBJECT: usize = 120;
+
+/// The question in one line: the tool, and what it is about as code, so that nothing in it is markup.
+fn title(question: &Question) -> String {
+    let args = question.shown_args.as_ref().unwrap_or(&question.args);
+    let tool = one_line(&question.tool);
+    let subject = ["command", "path", "url"].iter().find_map(|it| args.get(it)?.as_str());
+    let Some(subject) = subject else { return tool };
+    let words: Vec<String> = one_line(subject).split_whitespace().map(str::to_owned).collect();
+    let mut shown = words.join(" ");
+    if let Some((end, _)) = shown.char_indices().nth(MAX_SUBJECT) {
+        shown.truncate(end);
+        shown.push('…');
+    }
+    let ticks = fence(&shown, 1);
+    format!("{tool}: {ticks} {shown} {ticks}")
+}
+
+/// What every other way of asking shows, without the keys that answer there: nothing hidden.
+fn question_text(question: &Question) -> String {
+    let lines = render(question).lines;
+    let answers = |it: &Line| it.role == Role::Answer || it.to_string() == "answers:";
+    let lines: Vec<String> =
+        lines.iter().filter(|it| !answers(it)).map(ToString::to_string).collect();
+    lines.join("\n")
+}
+
+/// A text as a block of code that nothing in it can end.
+fn fenced(text: &str) -> String {
+    let ticks = fence(text, 3);
+    format!("{ticks}text\n{text}\n{ticks}")
+}
+
+/// More backticks than stand together anywhere in a text, and so many at least.
+fn fence(text: &str, least: usize) -> String {
+    let longest = text.split(|it| it != '`').map(str::len).max().unwrap_or_default();
+    "`".repeat(least.max(longest + 1))
+}
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ use eclusa::{
 };
 use eclusa_tools::{
     ApplyPatch, Delete, EditFile, FileToolContext, MultiEdit, Read, Write,
-    search::{Glob, Grep, List},
+    search::{Glob, Grep, List, meets_hidden},
     web::{Address, WebFetch},
 };
 use futures::future::BoxFuture;
@@ -64,7 +64,7 @@ impl Tool for DelegatedTool {
         Box::pin(async move {
             match &self.work {
                 DelegatedWork::Changes => self.inner.run(job).await,
-                DelegatedWork::Look(files) => look(files, job),
+                DelegatedWork::Look(files) => look(self.name(), files, job),
                 DelegatedWork::Nothing => Ok(Output::default()),
             }
         })
@@ -72,16 +72,31 @@ impl Tool for DelegatedTool {
 }
 
 /// What a path leads to is what is judged. What is not there is the agent's to find out.
-fn look(files: &Files, job: &Job) -> Result<Output, ToolError> {
+fn look(tool: &str, files: &Files, job: &Job) -> Result<Output, ToolError> {
     let path = job.args().get("path").and_then(Value::as_str).unwrap_or(".");
+    let mut searched = None;
     let found = match files.file(path) {
         Ok(opened) => Some(opened.path),
         Err(FileError::NotAFile { .. }) => match files.directory(path) {
-            Ok(directory) => Some(directory.path),
+            Ok(directory) => {
+                searched = Some(directory.path.clone());
+                Some(directory.path)
+            }
             Err(err) => return refused(err),
         },
         Err(err) => return refused(err),
     };
+    // Names alone are shown by the others.
+    if let (Some(from), "grep" | "read") = (searched, tool) {
+        let filter = job.args().get("glob").and_then(Value::as_str);
+        if let Some(met) = meets_hidden(files, &job.hidden().beside(files), &from, filter) {
+            let met = met.display();
+            return Err(ToolError::new(format!(
+                "it would look into `{met}`, which nobody may read: search with eclusa's own `grep`, \
+                 which leaves that out, or name a directory or a `glob` without it"
+            )));
+        }
+    }
     match found.filter(|it| job.is_hidden(it)) {
         Some(hidden) => {
             let hidden = hidden.display();

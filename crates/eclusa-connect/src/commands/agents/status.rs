@@ -2,7 +2,11 @@
 //! than what stands in the settings; nothing is called proven that was not tried here, with this
 //! program of the agent and these settings.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fmt,
+    io::ErrorKind::{NotADirectory, NotFound},
+    path::{Path, PathBuf},
+};
 
 use serde_json::json;
 
@@ -197,13 +201,32 @@ pub(super) fn redirected(agent: &AgentSpec, root: &Path) -> Option<String> {
     above.take(if agent.switches.looks_above { usize::MAX } else { 1 }).find_map(|directory| {
         agent.switches.variable_files.iter().find_map(|name| {
             let path = directory.join(name);
-            let variable = agent.redirected_by(&read_text(&path).ok()?)?;
-            let path = path.display();
-            Some(format!(
-                "`{path}` sets `{variable}` for hooks, which would not go by your rules then"
-            ))
+            let text = match read_text(&path) {
+                Ok(text) => text,
+                Err(err) if matches!(err.kind(), NotFound | NotADirectory) => return None,
+                // What cannot be read here the agent may be able to read.
+                Err(err) => return Some(unclear(&path, &err)),
+            };
+            match agent.redirected_by(&text) {
+                Ok(None) => None,
+                Ok(Some(variable)) => {
+                    let path = path.display();
+                    Some(format!(
+                        "`{path}` sets `{variable}` for hooks, which would not go by your rules then"
+                    ))
+                }
+                Err(why) => Some(unclear(&path, &why)),
+            }
         })
     })
+}
+
+fn unclear(path: &Path, why: &dyn fmt::Display) -> String {
+    let path = path.display();
+    format!(
+        "`{path}` cannot be understood ({why}), and could lead hooks to other rules than yours: a \
+         person puts it right or removes it"
+    )
 }
 
 impl AgentStatus {

@@ -118,7 +118,7 @@ impl AgentScreen {
         lock(&relay.state).aside += 1;
         // What is under way ends first.
         let (typing, drawing) = (lock(&relay.typing), lock(&relay.drawing));
-        relay.restore();
+        relay.make_room();
         drop((typing, drawing));
         SteppedBack(relay)
     }
@@ -159,6 +159,13 @@ impl Relay {
         let mut raw = self.before.clone();
         raw.make_raw();
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &raw);
+    }
+
+    /// The person's terminal for a question: cleared, and nothing that the agent wrote is in force.
+    fn make_room(&self) {
+        let room = lock(&self.modes).make_room();
+        write_all(io::stdout().as_fd(), room.as_bytes());
+        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
     }
 
     /// The person's terminal as it was, with the cursor at the start of a line.

@@ -10,6 +10,21 @@ const SYNCHRONIZED: u16 = 2026;
 /// The most modes that are kept in mind.
 const MAX_MODES: usize = 32;
 
+/// Gives a terminal back its sense, whatever a program has written to it: what is unfinished ends
+/// (CAN, ST), then the soft reset, the other screen, margins, scroll region, insert, origin and wrap
+/// modes, keypad, mouse, keys, character sets, guarded areas, colours and the palette; last the screen
+/// is cleared. Terminals pass over what they do not know.
+const RESET: &str = concat!(
+    "\x18\x1b\\\x1b[!p",
+    "\x1b[?1049l\x1b[?1047l\x1b[?47l",
+    "\x1b[?69l\x1b[?6l\x1b[r\x1b[4l\x1b[20l\x1b[2l\x1b[?7h\x1b[?45l\x1b[?5l\x1b[?25h",
+    "\x1b[?1l\x1b[?66l\x1b>\x1b[?9l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1005l",
+    "\x1b[?1006l\x1b[?1015l\x1b[?1016l\x1b[?2004l\x1b[?2026l\x1b[>4m\x1b[=0u",
+    "\x1b%G\x1b(B\x1b)B\x1b*B\x1b+B\x0f\x1bW\x1b[0\"q\x1b[0m",
+    "\x1b]104\x1b\\\x1b]105\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b]112\x1b\\\x1b]117\x1b\\\x1b]119\x1b\\",
+    "\x1b[2J\x1b[H",
+);
+
 /// The private modes (`ESC [ ? 1049 h`) that are on.
 #[derive(Debug)]
 pub(super) struct TerminalModes {
@@ -80,6 +95,15 @@ impl TerminalModes {
             text += "\x1b[?25h";
         }
         text
+    }
+
+    /// What makes room for a question: nothing that was written before has a say in how it looks.
+    pub(super) fn make_room(&self) -> String {
+        // One that is left by the reset is not left twice: the second time would bring back an
+        // earlier screen.
+        let modes = self.on.iter().rev().map(|it| format!("\x1b[?{it}l"));
+        let others: String = modes.filter(|it| !RESET.contains(it.as_str())).collect();
+        format!("\x18\x1b\\{others}{RESET}")
     }
 
     /// What comes back to them.

@@ -5,12 +5,14 @@
 use eclusa::{Origin, ToolCall};
 use serde_json::json;
 
-use super::{PersonAsked, allowed_calls::digest, pre_images, session::HookSession};
+use super::{PersonAsked, allowed_calls::digest, own_server, pre_images, session::HookSession};
 use crate::commands::{agent_session::delegated, tickets::ExecTicket};
 use crate::{HookEvent, MappedCall, ResultNote};
 
 pub(super) async fn record(session: &HookSession, event: &HookEvent) -> Result<ResultNote, String> {
-    if matches!(event.mapped_call(), MappedCall::OwnServer) {
+    if let MappedCall::OwnServer { tool } = event.mapped_call()
+        && own_server::doubt(&session.agent, &tool).is_none()
+    {
         return Ok(ResultNote::default());
     }
     let call = session.calls.take();

@@ -1,20 +1,33 @@
 //! An agent's own rules that deny or ask. They match the text of a command, and do not see one that
-//! we have rewritten: such a command is left as it is, and the agent's rules decide about it too.
+//! we have rewritten: where one of them may be about a command, a person is asked, and nothing of it
+//! decides against the sandbox.
 
 use std::{
     env, fs, io,
     path::{Path, PathBuf},
 };
 
-use crate::{AgentSpec, EntryFile, agents::DenialSpec};
+use crate::{AgentSpec, EntryFile, agents::DenialSpec, commands::read_text::read_text};
 
-/// True when a rule of the agent's own may be about this command. In doubt it is.
-pub(super) fn may_concern(agent: &AgentSpec, root: &Path, command: &str) -> bool {
-    let Some(denials) = &agent.denials else { return false };
-    files(denials, root).iter().any(|it| match fs::read_to_string(it) {
-        Ok(text) => (denials.may_concern)(&text, command),
-        Err(err) => err.kind() != io::ErrorKind::NotFound,
+/// What a person is told where a rule of the agent's own may be about this command. In doubt it is:
+/// a file that cannot be read counts as one with such a rule.
+pub(super) fn concern(agent: &AgentSpec, root: &Path, command: &str) -> Option<String> {
+    let denials = agent.denials.as_ref()?;
+    files(denials, root).iter().find_map(|it| {
+        let what = match read_text(it) {
+            Ok(text) if (denials.may_concern)(&text, command) => {
+                format!("a rule of {agent} in `{}` may be about this command", it.display())
+            }
+            Ok(_) => return None,
+            Err(err) if is_absent(&err) => return None,
+            Err(err) => format!("the rules of {agent} in `{}` cannot be read: {err}", it.display()),
+        };
+        Some(what)
     })
+}
+
+fn is_absent(err: &io::Error) -> bool {
+    matches!(err.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// Every file in which the agent keeps rules.
@@ -31,7 +44,12 @@ fn files(denials: &DenialSpec, root: &Path) -> Vec<PathBuf> {
     };
     let mut files: Vec<PathBuf> = denials.files.iter().filter_map(path).collect();
     for directory in denials.directories {
-        files.extend(fs::read_dir(directory).into_iter().flatten().flatten().map(|it| it.path()));
+        match fs::read_dir(directory) {
+            Ok(entries) => files.extend(entries.flatten().map(|it| it.path())),
+            Err(err) if is_absent(&err) => {}
+            // Reading it as a file says why it cannot be read.
+            Err(_) => files.push(PathBuf::from(directory)),
+        }
     }
     files
 }

@@ -5,7 +5,10 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use eclusa::{Answer, Approver, NotAsked, OnNoApprover, PermissionClass, Question};
+use eclusa::{
+    Answer, Approver, NotAsked, OnNoApprover, PermissionClass, Question, approve::QuestionAbout,
+    one_line,
+};
 use eclusa_config::AgentShell;
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -35,24 +38,30 @@ pub(super) async fn judge(
     let mapped = event.mapped_call();
     let prompt = Arc::new(AgentPrompt::default());
     let asks = agent_asks(session, event);
+    let shell = mapped.shell_command();
+    let in_sandbox = shell.is_some() && runs_in_sandbox(session, event);
+    // What the agent runs by itself its own rules see.
+    let rewritten = shell.filter(|_| in_sandbox);
+    let own_rule =
+        rewritten.and_then(|it| agent_denials::concern(event.agent, session.agent.root(), it));
     let participants = || Participants {
+        own_rule: own_rule.clone(),
         people: if asks { vec![prompt.clone()] } else { Vec::new() },
         delegate: Some(Arc::new(DelegatedEdits::new(session))),
         ..session.participants(asking)
     };
-    let shell = mapped.shell_command();
     let is_shell = shell.is_some();
     let call = AgentCall {
         session: &session.agent,
         id: id(event),
         tool: &event.tool,
         directory: event.directory.as_deref(),
-        in_sandbox: shell.is_some_and(|it| runs_in_sandbox(session, event, it)),
+        in_sandbox,
         participants: &participants,
     };
     let outcome = match mapped {
         // It passes the gate of our server, if that is what it is.
-        MappedCall::OwnServer => match own_server::doubt(&session.agent.ctx.paths.workspace) {
+        MappedCall::OwnServer { tool } => match own_server::doubt(&session.agent, &tool) {
             None => return Ok(HookVerdict::Allow { context: None }),
             Some(doubt) => call.refuse(&event.tool, doubt).await?,
         },
@@ -60,6 +69,13 @@ pub(super) async fn judge(
         MappedCall::Internal(tool) => {
             let registration = delegated::internal_tool(tool);
             call.alone(tool.name().to_owned(), event.input.clone(), registration).await?
+        }
+        MappedCall::Server { server, .. } if own_server::begins_like_ours(&server) => {
+            let server = one_line(&server);
+            let why = format!(
+                "the server `{server}` is not eclusa, and its name begins so: a person renames it"
+            );
+            call.refuse(&event.tool, why).await?
         }
         MappedCall::Server { server, tool, args } => {
             let (name, registration) = delegated::server_tool(&server, &tool);
@@ -106,12 +122,10 @@ fn agent_asks(session: &HookSession, event: &HookEvent) -> bool {
 }
 
 /// True when a shell command is run in our sandbox and not as the agent runs it.
-fn runs_in_sandbox(session: &HookSession, event: &HookEvent, command: &str) -> bool {
+fn runs_in_sandbox(session: &HookSession, event: &HookEvent) -> bool {
     let agent = event.agent;
     let plain = session.agent.ctx.config.agents.shell_of(agent.name) == AgentShell::Plain;
-    agent.hooks.as_ref().is_some_and(|it| it.can_rewrite)
-        && !plain
-        && !agent_denials::may_concern(agent, session.agent.root(), command)
+    agent.hooks.as_ref().is_some_and(|it| it.can_rewrite) && !plain
 }
 
 /// Whether the agent itself has started this server behind a gateway of ours, which judges the call,
@@ -152,8 +166,14 @@ impl Approver for AgentPrompt {
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Answer, NotAsked>> {
         Box::pin(async move {
             // It can show a call, and an edit as it shows its own; not what a command changed.
-            if question.preview.is_some() && question.class != PermissionClass::File {
-                return Err(NotAsked::Unavailable("the agent cannot show changes".to_owned()));
+            let why = match question.about {
+                QuestionAbout::Running => None,
+                QuestionAbout::Changes(_) if question.class == PermissionClass::File => None,
+                QuestionAbout::Changes(_) => Some("the agent cannot show changes"),
+                QuestionAbout::Hosts(_) => Some("the agent does not ask while a call runs"),
+            };
+            if let Some(why) = why {
+                return Err(NotAsked::Unavailable(why.to_owned()));
             }
             let why = question.verdict.why().into_owned();
             *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(format!("eclusa: {why}"));

@@ -1,12 +1,20 @@
 //! Whether the server that an agent calls `eclusa` is this program. Its calls pass the gate there and
 //! are let through here, so a repository must not give our name to a server of its own.
 
-use std::{env, io::ErrorKind, path::Path};
+use std::{
+    env,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
+use eclusa::{one_line, settings::ServerSettings};
+use eclusa_config::Config;
+use eclusa_mcp::SERVER_TOOLS;
+use eclusa_tools::BUILT_IN_NAMES;
 use serde_json::{Map, Value, json};
 use toml_edit::{DocumentMut, Item};
 
-use crate::commands::read_text::read_text;
+use crate::commands::{agent_session::AgentSession, read_text::read_text};
 use crate::{AGENTS, EntryFile, mapped::SERVER, server_lists};
 
 /// Where agents read servers from in a repository.
@@ -17,10 +25,49 @@ fn files() -> impl Iterator<Item = &'static str> {
     })
 }
 
-/// Why the server `eclusa` is not taken for this program, if it is not.
-pub(super) fn doubt(workspace: &Path) -> Option<String> {
+/// Why a call of the server `eclusa` is not taken for one of this program, if it is not: our server
+/// has no such tool, or a file where the session was started or above gives our name, or one that
+/// begins like it, to another server.
+pub(super) fn doubt(session: &AgentSession, tool: &str) -> Option<String> {
+    if !has_tool(&session.ctx.config, tool) {
+        let tool = one_line(tool);
+        return Some(format!("eclusa's server has no tool `{tool}`, so this is another server's"));
+    }
+    let workspace = &session.ctx.paths.workspace;
+    let home = env::var_os("HOME").map(PathBuf::from);
+    let root = session.root().canonicalize().unwrap_or_else(|_| session.root().to_owned());
+    let above = root.ancestors().take_while(|it| Some(*it) != home.as_deref());
+    let mut places: Vec<&Path> = above.collect();
+    if !places.contains(&workspace.as_path()) {
+        places.push(workspace);
+    }
+    places.into_iter().find_map(misleads)
+}
+
+/// True when our server has a tool of this name: a built-in one, one of the configuration, or one of
+/// a server behind the gate.
+fn has_tool(config: &Config, tool: &str) -> bool {
+    let behind = |it: &ServerSettings| {
+        tool.strip_prefix("mcp_")
+            .and_then(|rest| rest.strip_prefix(it.name.as_str()))
+            .is_some_and(|rest| rest.starts_with('_'))
+    };
+    BUILT_IN_NAMES.contains(&tool)
+        || SERVER_TOOLS.contains(&tool)
+        || config.tools.iter().any(|it| it.name == tool)
+        || config.servers.iter().any(behind)
+}
+
+/// True for the name of a server, not ours, whose tools could be taken for ours: agents join names with
+/// underscores or dashes, and put one in the place of what a name cannot have.
+pub(super) fn begins_like_ours(server: &str) -> bool {
+    server != SERVER && server.trim_start().to_ascii_lowercase().starts_with(SERVER)
+}
+
+/// What in the settings of a directory could have another server taken for ours, if anything.
+fn misleads(place: &Path) -> Option<String> {
     files().find_map(|file| {
-        let text = match read_text(&workspace.join(file)) {
+        let text = match read_text(&place.join(file)) {
             Ok(text) => text,
             Err(err) if matches!(err.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 return None;
@@ -28,9 +75,12 @@ pub(super) fn doubt(workspace: &Path) -> Option<String> {
             Err(err) => return Some(format!("`{file}` cannot be read ({err}): {AMEND}")),
         };
         match settings(file, &text) {
-            Some(settings) if server_lists().iter().all(|list| is_ours(settings.get(list))) => None,
-            Some(_) => {
-                Some(format!("`{file}` gives the name `eclusa` to another server: {RENAME}"))
+            Some(settings) => {
+                let mut lists = server_lists().into_iter();
+                lists.find_map(|list| foreign(settings.get(list))).map(|name| {
+                    let name = one_line(&name);
+                    format!("`{file}` gives the name `{name}` to another server: {RENAME}")
+                })
             }
             None => Some(format!("`{file}` cannot be understood: {AMEND}")),
         }
@@ -58,17 +108,28 @@ fn toml_settings(text: &str) -> Option<Value> {
     };
     let mut settings = Map::new();
     for list in server_lists() {
-        let Some(server) = document.get(list).and_then(|it| it.get(SERVER)) else { continue };
-        let fields = server.as_table_like()?.iter();
-        let entry: Map<_, _> = fields.map(|(name, it)| (name.to_owned(), value(it))).collect();
-        settings.insert(list.to_owned(), json!({ SERVER: entry }));
+        let Some(servers) = document.get(list) else { continue };
+        let mut all = Map::new();
+        for (server, fields) in servers.as_table_like()?.iter() {
+            let fields = fields.as_table_like()?.iter();
+            let entry: Map<_, _> = fields.map(|(name, it)| (name.to_owned(), value(it))).collect();
+            all.insert(server.to_owned(), entry.into());
+        }
+        settings.insert(list.to_owned(), all.into());
     }
     Some(settings.into())
 }
 
-/// True when a list of servers has none of our name, or one that is written as `install` writes it.
-fn is_ours(list: Option<&Value>) -> bool {
-    let Some(entry) = list.and_then(|it| it.get(SERVER)) else { return true };
+/// The name of a server in a list that could be taken for ours and is not.
+fn foreign(list: Option<&Value>) -> Option<String> {
+    let servers = list.and_then(Value::as_object)?;
+    let ours = |it: &String| it == SERVER && servers.get(it).is_some_and(is_ours);
+    let mut named = servers.keys().filter(|it| *it == SERVER || begins_like_ours(it));
+    named.find(|it| !ours(it)).cloned()
+}
+
+/// True when an entry is written as `install` writes ours.
+fn is_ours(entry: &Value) -> bool {
     let plain = ["env", "environment", "env_vars", "envFile", "url", "httpUrl", "cwd"]
         .iter()
         .all(|name| entry.get(name).is_none());

@@ -17,7 +17,7 @@ pub(crate) fn question() -> Question {
         reason: None,
         destructive: false,
         reverse_thinking: None,
-        preview: None,
+        about: eclusa::approve::QuestionAbout::Running,
         binding: "binding".to_owned(),
         grant: None::<Grant>,
         can_always: false,

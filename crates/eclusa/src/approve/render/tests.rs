@@ -33,7 +33,7 @@ fn question(tool: &str, args: Value) -> Question {
         reason: None,
         destructive: false,
         reverse_thinking: None,
-        preview: None,
+        about: crate::approve::QuestionAbout::Running,
         binding: String::new(),
         grant: Some(Grant {
             tool: tool.to_owned(),

@@ -6,27 +6,33 @@ use super::{
 };
 use crate::{
     CallUses, Decision, Question, Reason, Run, Source, Validated, Verdict,
+    approve::QuestionAbout,
     gate::{Setup, question::question_with},
     policy::plainly,
+    tool::OpenedHosts,
 };
 
 /// Asks whether a call may run again with these hosts open. A yes is for this call and these hosts;
-/// whatever is not the yes of a person who is asked now is a no.
+/// whatever is not the yes of a person who is asked now is a no. An answer to another question, such
+/// as whether the call may run, does not come here: approvers are told what this one is about.
 pub(in crate::gate) async fn ask_about_hosts(
     setup: &Setup,
     run: &Run,
     call: &Validated,
     hosts: &[String],
-) -> bool {
+) -> Option<OpenedHosts> {
     // Whoever does not wait for answers has nobody to ask while the call runs.
     if run.park {
-        return false;
+        return None;
     }
     let question = question(setup, run, call, hosts);
     let inquiry = Inquiry { setup, run, call, question, covers: None, running: true };
     let outcome = inquiry.answer(&mut CallUses::default()).await;
     inquiry.conclude(&outcome, runs);
-    matches!(outcome, Ok(AskOutcome::Answered(said)) if runs(&said.answer))
+    match outcome {
+        Ok(AskOutcome::Answered(said)) if runs(&said.answer) => Some(OpenedHosts::new(hosts)),
+        _ => None,
+    }
 }
 
 fn question(setup: &Setup, run: &Run, call: &Validated, hosts: &[String]) -> Question {
@@ -42,6 +48,7 @@ fn question(setup: &Setup, run: &Run, call: &Validated, hosts: &[String]) -> Que
         origin: "network".into(),
         text: text.into(),
     }]);
-    let binding = format!("{} {}", call.binding(), hosts.join(" "));
-    Question { binding, ..question_with(setup, run, call, verdict, None) }
+    let binding = format!("{} hosts {}", call.binding(), hosts.join(" "));
+    let about = QuestionAbout::Hosts(hosts.to_vec());
+    Question { about, binding, ..question_with(setup, run, call, verdict, None) }
 }

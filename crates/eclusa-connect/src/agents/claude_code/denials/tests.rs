@@ -15,6 +15,10 @@ fn in_doubt_a_rule_is_about_a_command() {
         ("*", "ls", true),
         ("Read(./.env)", "cat .env", false),
         ("Bash(rm:*)", "ls", false),
+        ("Bash(rm:*)", "npm run format", false),
+        ("Bash(rm:*)", "ls; /bin/rm x", true),
+        ("Bash(rm:*)", "$(rm x)", true),
+        ("Bash(r*)", "rm x", true),
     ];
     for (rule, command, fitting) in table {
         assert_eq!(fits(rule, command), fitting, "{rule} {command}");

@@ -1,0 +1,115 @@
+//! Whether a search that somebody else makes could meet what nobody may see: another agent's own
+//! search leaves nothing out.
+
+use std::path::{Component, Path, PathBuf};
+
+use eclusa::{Files, policy::HiddenPaths};
+use globset::{GlobBuilder, GlobMatcher};
+
+use crate::sandboxes::hidden_beneath;
+
+/// Characters with which a name stands for several.
+const SPECIAL: [char; 8] = ['*', '?', '[', ']', '{', '}', '(', '!'];
+
+/// Something beneath this directory that a search with this filter could meet and nobody may see, or
+/// that rules keep from the call. `from` is relative to the workspace.
+pub fn meets_hidden(
+    files: &Files,
+    rules: &HiddenPaths,
+    from: &Path,
+    filter: Option<&str>,
+) -> Option<PathBuf> {
+    let hidden = hidden_beneath(files.root(), files.blocked(), rules, from);
+    let filter = filter.map_or(SearchFilter::Everything, SearchFilter::new);
+    hidden.into_iter().find(|it| {
+        let is_directory = files.root().join(it).is_dir();
+        let beneath = it.strip_prefix(from).unwrap_or(it);
+        filter.could_meet(it, is_directory) || filter.could_meet(beneath, is_directory)
+    })
+}
+
+/// Which files a search looks into.
+enum SearchFilter {
+    /// All, or nobody can tell.
+    Everything,
+    /// Those that fit.
+    Fitting { matcher: GlobMatcher, start: PathBuf, by_name: bool },
+}
+
+impl SearchFilter {
+    /// Reads a pattern as the search tools of agents do. What two of them read differently fits
+    /// everything.
+    fn new(pattern: &str) -> SearchFilter {
+        let odd = pattern.contains([' ', '!', '(', '\\', '\n', '\t']) || pattern.contains("..");
+        if odd || pattern.starts_with(['/', '~']) || lists_several(pattern) {
+            return SearchFilter::Everything;
+        }
+        let glob = GlobBuilder::new(pattern.trim_start_matches("./"))
+            .case_insensitive(true)
+            .literal_separator(false)
+            .build();
+        match glob {
+            Ok(glob) => SearchFilter::Fitting {
+                matcher: glob.compile_matcher(),
+                start: literal_start(pattern),
+                by_name: !pattern.contains('/'),
+            },
+            Err(_) => SearchFilter::Everything,
+        }
+    }
+
+    /// Whether a path, or something in it if it is a directory, could fit.
+    fn could_meet(&self, path: &Path, is_directory: bool) -> bool {
+        let SearchFilter::Fitting { matcher, start, by_name } = self else { return true };
+        if is_directory {
+            return path.starts_with(start) || start.starts_with(path);
+        }
+        let name = path.file_name().map(Path::new).filter(|_| *by_name);
+        matcher.is_match(path) || name.is_some_and(|it| matcher.is_match(it))
+    }
+}
+
+/// Whether there is a comma outside braces: some readers take what it parts for several patterns.
+fn lists_several(pattern: &str) -> bool {
+    let mut depth = 0_usize;
+    pattern.chars().any(|it| {
+        match it {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        it == ',' && depth == 0
+    })
+}
+
+/// The directories that a pattern names before anything in it stands for several names.
+fn literal_start(pattern: &str) -> PathBuf {
+    let parts: Vec<&str> = pattern.split('/').collect();
+    let before_name = parts.len().saturating_sub(1);
+    let plain = parts.iter().take(before_name).take_while(|it| !it.contains(SPECIAL));
+    plain.filter(|it| !matches!(**it, "" | ".")).collect()
+}
+
+/// The place that a pattern of names starts in, as a path: `src/**` starts in `src`, `/home/*` in
+/// `/home`. `None` where it may lead elsewhere further on, or to several places.
+pub fn start_of(pattern: &str) -> Option<String> {
+    let parts: Vec<&str> = pattern.split('/').collect();
+    let before_name = parts.len().saturating_sub(1);
+    let plain = parts.iter().take(before_name).take_while(|it| !it.contains(SPECIAL)).count();
+    let rest = parts.get(plain..).unwrap_or_default();
+    let leads_away =
+        |it: &&str| it.split(['{', ',', '}']).any(|it| it == "..") || it.starts_with('~');
+    let in_braces = |it: &&str| it.contains('{') && (it.len() == 1 || it.ends_with(['{', ',']));
+    let bare_brace = rest.iter().take(rest.len().saturating_sub(1)).any(in_braces);
+    if rest.iter().any(|it| leads_away(&it)) || bare_brace || pattern.starts_with('~') {
+        return None;
+    }
+    let start = parts.get(..plain).unwrap_or_default().join("/");
+    let rooted = pattern.starts_with('/') && start.is_empty();
+    let start = if rooted { "/".to_owned() } else { start };
+    let normal = Path::new(&start).components().all(|it| !matches!(it, Component::Prefix(_)));
+    normal.then_some(if start.is_empty() { ".".to_owned() } else { start })
+}
+
+#[cfg(test)]
+mod tests;
