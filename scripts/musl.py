@@ -43,10 +43,11 @@ def environment(machine):
     under = triple(machine).replace("-", "_")
     given = dict(os.environ)
     given[f"CC_{under}"] = name
-    given[f"CFLAGS_{under}"] = " ".join(flags)
     given[f"CARGO_TARGET_{under.upper()}_LINKER"] = name
     # Paths of the machine that built it are nobody's business.
     home = os.environ.get("CARGO_HOME") or os.path.expanduser("~/.cargo")
-    kept = [f"--remap-path-prefix={at}={to}" for at, to in ((ROOT, "eclusa"), (home, "cargo"))]
+    places = ((ROOT, "eclusa"), (home, "cargo"))
+    given[f"CFLAGS_{under}"] = " ".join(flags + [f"-ffile-prefix-map={at}={to}" for at, to in places])
+    kept = [f"--remap-path-prefix={at}={to}" for at, to in places]
     given[f"CARGO_TARGET_{under.upper()}_RUSTFLAGS"] = " ".join(["-Crelocation-model=pie", *kept])
     return given
