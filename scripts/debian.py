@@ -76,11 +76,18 @@ APT::Install-Recommends "false"; Debug::NoLocking "true";
         said = self.apt("apt-get", "--print-uris", "download", name).splitlines()[0].split()
         at = self.archive(said[1])
         if not os.path.exists(at):
-            subprocess.run(["apt-get", "-qq", "download", name], env=self.environment, check=True, cwd=os.path.dirname(at))
+            ran = subprocess.run(["apt-get", "-qq", "download", name], env=self.environment, capture_output=True, text=True, cwd=os.path.dirname(at))
+            if ran.returncode:
+                raise OSError(f"{name} for {self.suite} on {self.arch} cannot be had: {ran.stderr.strip()[-200:]}")
         return at
 
+    def versions(self, name):
+        """The versions that the lists have, the newest first; an archive may have lost one of them."""
+        lines = self.apt("apt-cache", "madison", name).splitlines()
+        return [f"{name}={line.split('|')[1].strip()}" for line in lines]
+
     def field(self, name, field):
-        """A field of the newest version of a package."""
+        """A field of a package, `name` or `name=version`."""
         for line in self.apt("apt-cache", "show", "--no-all-versions", name).splitlines():
             if line.startswith(field + ": "):
                 return line.split(": ", 1)[1]
