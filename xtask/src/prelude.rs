@@ -49,14 +49,20 @@ fn shown(item: Item) -> Option<String> {
         _ => return None,
     };
     let public = matches!(visibility, Visibility::Public(_));
-    (public && attrs.iter().any(begins_example)).then(|| name.to_string())
+    (public && has_example(&attrs)).then(|| name.to_string())
 }
 
-/// A block of Rust that is run: one that is not marked as anything else.
-fn begins_example(attribute: &Attribute) -> bool {
-    let syn::Meta::NameValue(it) = &attribute.meta else { return false };
+/// Whether a comment has a block of Rust that is run: one that is not marked as anything else.
+fn has_example(attrs: &[Attribute]) -> bool {
+    let lines = attrs.iter().filter_map(comment);
+    let mut fences = lines.filter(|it| it.trim_start().starts_with("```")).step_by(2);
+    fences.any(|it| it.trim() == "```")
+}
+
+fn comment(attribute: &Attribute) -> Option<String> {
+    let syn::Meta::NameValue(it) = &attribute.meta else { return None };
     let syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) = &it.value else {
-        return false;
+        return None;
     };
-    it.path.is_ident("doc") && text.value().trim() == "```"
+    it.path.is_ident("doc").then(|| text.value())
 }
