@@ -118,7 +118,7 @@ pub fn start_of(pattern: &str) -> Option<String> {
         |it: &&str| it.split(['{', ',', '}']).any(|it| it == "..") || it.starts_with('~');
     let in_braces = |it: &&str| it.contains('{') && (it.len() == 1 || it.ends_with(['{', ',']));
     let bare_brace = rest.iter().take(rest.len().saturating_sub(1)).any(in_braces);
-    if rest.iter().any(|it| leads_away(&it)) || bare_brace || pattern.starts_with('~') {
+    if rest.iter().any(leads_away) || bare_brace || pattern.starts_with('~') {
         return None;
     }
     let start = parts.get(..plain).unwrap_or_default().join("/");
