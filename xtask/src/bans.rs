@@ -58,6 +58,45 @@ pub fn library(source: &Source) -> Vec<String> {
     found.map(|it| format!("{}: the library must not use `{it}`", source.path)).collect()
 }
 
+/// Where commands change files while we look: what is removed, moved or written there goes through
+/// handles that follow no link.
+const TREES_OF_COMMANDS: [&str; 3] = [
+    "crates/eclusa-sandbox/src/",
+    "crates/eclusa-tools/src/sandboxes",
+    "crates/eclusa-tools/src/bash",
+];
+
+/// Files there that only touch our own state, which no command reaches.
+const OWN_STATE: [&str; 5] = [
+    "crates/eclusa-sandbox/src/probe.rs",
+    "crates/eclusa-sandbox/src/recall.rs",
+    "crates/eclusa-sandbox/src/resource_caps.rs",
+    "crates/eclusa-tools/src/bash/long_output.rs",
+    "crates/eclusa-tools/src/sandboxes/caches.rs",
+];
+
+/// Functions that change files by a path, which may lead elsewhere by the time they do.
+const BY_PATH: [&str; 7] = [
+    "std::fs::remove_file",
+    "std::fs::remove_dir",
+    "std::fs::remove_dir_all",
+    "std::fs::rename",
+    "std::fs::copy",
+    "std::fs::write",
+    "std::fs::hard_link",
+];
+
+/// What a file changes by a path in a tree that commands change.
+pub fn by_path(source: &Source) -> Vec<String> {
+    let inside = TREES_OF_COMMANDS.iter().any(|it| source.path.starts_with(it));
+    let support = source.path.contains("/test_support");
+    if !inside || support || source.is_test() || OWN_STATE.contains(&source.path.as_str()) {
+        return Vec::new();
+    }
+    let found = mentions(source).into_iter().filter(|it| BY_PATH.contains(&it.as_str()));
+    found.map(|it| format!("{}: `{it}` follows links; use a handle", source.path)).collect()
+}
+
 /// Names of places that mean something on one machine only, or that nobody should be sent to.
 pub fn places(source: &Source) -> Vec<String> {
     // The lock file is cargo's, and a corpus may hold any address.

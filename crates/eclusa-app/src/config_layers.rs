@@ -15,7 +15,7 @@ pub fn layers(paths: &Paths) -> Result<Vec<Layer>, Failure> {
     if let Some(file) = &paths.config {
         match read_text(file) {
             Ok(text) => layers.push(Layer::of_person(name(file), text)),
-            Err(err) if err.kind() == io::ErrorKind::NotFound && !paths.config_named => {}
+            Err(err) if is_absent(file, &err) && !paths.config_named => {}
             Err(err) => return Err(unreadable(file, &err)),
         }
     }
@@ -59,9 +59,15 @@ pub fn digest(layers: &[Layer]) -> Hash {
 fn if_there(file: &Path) -> Result<Option<String>, Failure> {
     match read_text(file) {
         Ok(text) => Ok(Some(text)),
-        Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(err) if is_absent(file, &err) => Ok(None),
         Err(err) => Err(unreadable(file, &err)),
     }
+}
+
+/// True where there is nothing of this name. A link that leads nowhere is something: whoever made it
+/// means rules to be there.
+fn is_absent(file: &Path, err: &io::Error) -> bool {
+    err.kind() == io::ErrorKind::NotFound && file.symlink_metadata().is_err()
 }
 
 fn unreadable(file: &Path, err: &io::Error) -> Failure {

@@ -72,6 +72,8 @@ pub struct ExecTicket {
     pub policies: Vec<PathBuf>,
     /// Its mode, where one was given.
     pub mode: Option<String>,
+    /// The digest of the files that the command names, where a person said yes to it.
+    pub files: Option<String>,
     /// Seconds since 1970.
     pub until: u64,
 }
@@ -115,6 +117,7 @@ impl ExecTicket {
             places: places(),
             policies: global.policy.iter().map(|it| whole(it)).collect(),
             mode: global.mode.map(|it| it.as_str().to_owned()),
+            files: None,
             until: now() + LIFETIME.as_secs(),
         }
     }

@@ -11,12 +11,16 @@ use hyper::{
     service::service_fn,
 };
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::{net::TcpListener, sync::Semaphore};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+};
 
 use crate::{notify::WebhookSecrets, page, people::People, workspaces::Workspaces};
 
 mod answers;
 mod buckets;
+mod connections;
 mod guard;
 mod hooks;
 mod live;
@@ -25,12 +29,16 @@ mod requests;
 mod sessions;
 
 use buckets::Buckets;
+use connections::{Admission, Connections};
 use guard::{Guard, Refusal};
 use live::Live;
 use sessions::{Session, Sessions};
 
 /// How many pages are made at once.
 const MAX_RENDERING: usize = 8;
+
+/// How long somebody may be connected who has not shown a session.
+const STRANGER_TIME: Duration = Duration::from_secs(30);
 
 /// How long a connection lasts; a page that listens for news opens another one.
 const CONNECTION_TIME: Duration = Duration::from_secs(15 * 60);
@@ -40,7 +48,8 @@ pub(crate) type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 /// How much the server takes, and for how long it waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerLimits {
-    /// How many connections are served at once; whoever comes beyond that is turned away.
+    /// How many connections are served at once. Whoever comes beyond that takes the place of the
+    /// oldest one that has shown no session, and is turned away where all have.
     pub connections: usize,
     /// How long the head of a request may take to arrive.
     pub head_time: Duration,
@@ -125,7 +134,7 @@ pub async fn serve(
         limits,
     });
     ready(&format!("{base}/pair#{code}"))?;
-    let room = Arc::new(Semaphore::new(limits.connections));
+    let connections = Connections::new(limits.connections);
     tokio::pin!(stop);
     loop {
         let accepted = tokio::select! {
@@ -136,21 +145,36 @@ pub async fn serve(
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        // Beyond that, whoever comes is turned away at once.
-        let Ok(slot) = room.clone().try_acquire_owned() else { continue };
+        let Some(admission) = connections.admit() else { continue };
+        tokio::spawn(serve_one(server.clone(), stream, admission));
+    }
+}
+
+/// Serves one connection, as long as it has room and time.
+async fn serve_one(server: Arc<PageServer>, stream: TcpStream, admission: Admission) {
+    let connection = admission.connection().clone();
+    let (limits, prover) = (server.limits, connection.clone());
+    let answer = service_fn(move |request: Request<Incoming>| {
         let server = server.clone();
-        tokio::spawn(async move {
-            let answer = service_fn(move |request| {
-                let server = server.clone();
-                async move { Ok::<_, Infallible>(server.answer(request).await) }
-            });
-            let mut http = http1::Builder::new();
-            http.timer(TokioTimer::new()).header_read_timeout(limits.head_time);
-            let serving = http.serve_connection(TokioIo::new(stream), answer);
-            // An error means that the browser went away, or took too long.
-            drop(tokio::time::timeout(CONNECTION_TIME, serving).await);
-            drop(slot);
-        });
+        if server.sessions.find(request.headers()).is_some() {
+            prover.prove();
+        }
+        async move { Ok::<_, Infallible>(server.answer(request).await) }
+    });
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(limits.head_time);
+    let serving = http.serve_connection(TokioIo::new(stream), answer);
+    let too_long = async {
+        tokio::time::sleep(STRANGER_TIME).await;
+        if connection.is_proven() {
+            tokio::time::sleep(CONNECTION_TIME).await;
+        }
+    };
+    tokio::select! {
+        // An error means that the browser went away, or took too long.
+        _ = serving => {}
+        () = connection.closed() => {}
+        () = too_long => {}
     }
 }
 

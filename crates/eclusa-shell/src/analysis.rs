@@ -108,6 +108,11 @@ impl Analyser<'_> {
         let tells = script.contains(['$', '`', '|', '<', '>']);
         let mut held = if tells { catastrophe::held(&commands.list, &feeds) } else { Vec::new() };
         let runs_own = catastrophe::runs_own(&commands.list);
+        let works_out =
+            syntax.works_out(script) || commands.list.iter().any(builtins::works_out_names);
+        if builtins::leaves_by_links(&commands.list) {
+            self.doubt("where `..` leads after `cd -P` depends on links", line(script, 0));
+        }
         for (what, at) in commands.doubts {
             self.doubt(what, line(script, at));
         }
@@ -131,6 +136,9 @@ impl Analyser<'_> {
             held.into_iter().for_each(|it| self.suspect(Suspect::Text(it), None));
         }
         self.blind |= around;
+        if works_out {
+            values.substituting().into_iter().for_each(|it| self.suspect(Suspect::Text(it), None));
+        }
         for text in syntax.groups(script) {
             self.suspect(Suspect::Text(text), None);
         }

@@ -16,7 +16,7 @@ mod values;
 use crate::programs::{Class, CommandProfile, How};
 use crate::{Command, Part, Redirect, RedirectKind, Word};
 use args::{by_words, only_prints};
-use target::{is_vital, may_be_root, of_devices, target};
+use target::{is_needed_to_start, is_vital, may_be_root, of_devices, target};
 
 pub(crate) use indirect::{Suspect, candidates, is_blind, is_itself, is_shell};
 pub use kind::{Catastrophe, Target, Verb};
@@ -152,12 +152,12 @@ pub fn of_write(word: &Word) -> Option<Catastrophe> {
 /// The catastrophe that emptying this file is.
 pub fn of_emptying(word: &Word) -> Option<Catastrophe> {
     let vital = || Catastrophe::new(Verb::Empty, Target::VitalFile).with_word(word);
-    is_vital(word).then(vital).or_else(|| of_write(word))
+    (is_vital(word) || is_needed_to_start(word)).then(vital).or_else(|| of_write(word))
 }
 
 /// What takes one file away that a machine does not work without, or nobody can log in without.
 fn takes_away(verb: Verb, word: &Word) -> Option<Catastrophe> {
-    if is_vital(word) {
+    if is_vital(word) || is_needed_to_start(word) {
         return Some(Catastrophe::new(verb, Target::VitalFile).with_word(word));
     }
     let name = || word.source.trim_start_matches("/dev/").to_owned();

@@ -70,6 +70,12 @@ impl Syntax {
         comparison
     }
 
+    /// True when something is worked out that can run commands which values hold: `$((name))`,
+    /// `${name@P}`.
+    pub(crate) fn works_out(&self, script: &str) -> bool {
+        !hidden_forms::worked_out(script, self.outlines()).is_empty()
+    }
+
     /// Text in groups that may be run although no parser lists it.
     pub(crate) fn groups(&self, script: &str) -> Vec<String> {
         hidden_forms::groups(script, self.outlines())

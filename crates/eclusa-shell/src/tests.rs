@@ -3,6 +3,7 @@
 mod catastrophes;
 mod corpus;
 mod properties;
+mod redteam;
 mod split;
 mod working_directory;
 

@@ -29,5 +29,5 @@ mod tests;
 pub use glob::{Glob, GlobArgs};
 pub use grep::{Grep, GrepArgs, GrepMode, OutputShape};
 pub use list::{List, ListArgs};
-pub use meets::{meets_hidden, start_of};
+pub use meets::{meets_hidden, start_of, without_hidden};
 pub(crate) use messages::permitted;

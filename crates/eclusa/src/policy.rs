@@ -10,7 +10,8 @@ use eclusa_net::HostAccess;
 use crate::{Decision, PermissionClass, Reason, Source, Touch, Verdict};
 
 pub use call_view::{Author, CallView};
-pub use commands::only_reads_files;
+pub(crate) use commands::named_by;
+pub use commands::{named_files, only_reads_files};
 pub use effect_conditions::{Amount, EffectConditions};
 pub use effects::{
     Budget, ChangeTotals, EffectGroup, EffectKind, EffectKinds, EffectLimits, Effects,

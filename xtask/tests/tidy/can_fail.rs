@@ -260,3 +260,13 @@ fn words_that_were_replaced() {
     assert_eq!(words::retired(&source("README.md")).len(), 1);
     assert_eq!(words::retired(&source("workshop/x.md")), Vec::<String>::new());
 }
+
+#[test]
+fn a_change_by_path_in_a_tree_of_commands_is_found() {
+    let wrong = |path: &str, text: &str| bans::by_path(&Source::new(path, text)).len();
+    let text = "use std::fs;\nfn clear() { drop(fs::remove_file(\"x\")); }\n";
+    assert_eq!(wrong("crates/eclusa-tools/src/sandboxes/session.rs", text), 1);
+    assert_eq!(wrong("crates/eclusa-sandbox/src/scan/a.rs", text), 1);
+    assert_eq!(wrong("crates/eclusa-tools/src/sandboxes/caches.rs", text), 0);
+    assert_eq!(wrong("crates/eclusa-tools/src/delete.rs", text), 0);
+}

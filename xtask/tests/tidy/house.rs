@@ -100,6 +100,11 @@ fn the_library_has_no_environment_process_network_or_terminal() {
 }
 
 #[test]
+fn trees_of_commands_are_changed_through_handles() {
+    none(rust().flat_map(bans::by_path).collect());
+}
+
+#[test]
 fn no_file_names_a_place_of_one_machine() {
     none(SOURCES.iter().flat_map(bans::places).collect());
 }

@@ -6,7 +6,9 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
-use eclusa::{Approver, Origin, Question, ToolCall, Touch, approve::EarlierYes};
+use eclusa::{
+    Approver, Origin, Question, ToolCall, Touch, approve::EarlierYes, policy::named_files,
+};
 use eclusa_tools::Bash;
 use serde_json::json;
 
@@ -58,6 +60,14 @@ pub async fn run(global: &Global, name: &str, shown: &[String]) -> Result<Exit, 
         _ => return Err(refused("the ticket is for another command".to_owned())),
     }
     let ctx = open(global, &ticket)?;
+    if ticket.uses.approved {
+        let files = named_files(&ctx.paths.workspace, &ticket.text, Some(&ticket.directory));
+        if files.map(|it| it.to_string()) != ticket.files {
+            let why = "a file that the command names has changed since a person said yes to it; make \
+                       the call again";
+            return Err(refused(why.to_owned()));
+        }
+    }
     let sandboxes = ctx.sandboxes(&[])?;
     let store = ctx.store_for_one_call()?;
     shell::sweep(&sandboxes);

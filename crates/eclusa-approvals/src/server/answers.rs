@@ -85,9 +85,6 @@ struct Taken {
 impl PageServer {
     /// Exchanges a link for a cookie, and registers the key of the browser.
     pub(super) async fn pair(&self, request: Request<Incoming>) -> Answer {
-        if !self.failures.take("pair", Instant::now()) {
-            return text(StatusCode::TOO_MANY_REQUESTS, "too many attempts; wait a minute");
-        }
         let pairing: Pairing = match self.json(request).await {
             Ok(pairing) => pairing,
             Err(refusal) => return refusal,
@@ -109,6 +106,10 @@ impl PageServer {
         };
         let person = match redeemed {
             Ok(Some(person)) => person,
+            // Who has the right link is never kept out by the guesses of others.
+            Ok(None) if !self.failures.take("pair", Instant::now()) => {
+                return text(StatusCode::TOO_MANY_REQUESTS, "too many attempts; wait a minute");
+            }
             Ok(None) => {
                 let why = "this link was used or is too old; `eclusa people pair` prints a new one";
                 return text(StatusCode::FORBIDDEN, why);

@@ -304,6 +304,10 @@ fn an_agent_on_a_terminal_has_one_of_its_own_and_the_person_is_asked_beside_it()
     person.sees("typed hello");
     let (code, seen) = person.ends();
     assert_eq!(code, 5, "the agent's own exit code: {seen}");
+    // What the agent wrote has no say in how the question looks: the terminal is reset and cleared.
+    for part in ["\x18\x1b\\", "\x1b[!p", "\x1b[r", "\x1b(B", "\x1b[0m", "\x1b[2J\x1b[H"] {
+        assert!(seen.contains(part), "{part:?}: {seen:?}");
+    }
     // Our question is not on the agent's screen, and that comes back; at the end it is left.
     let left: Vec<_> = seen.match_indices("\x1b[?1049l").collect();
     assert!(left.len() == 2 && seen.matches("\x1b[?1049h").count() == 2, "{seen:?}");

@@ -38,7 +38,7 @@ fn a_call_of_another_server_never_passes_as_ours() {
         let (word, why) = judged("mcp__eclusa__multi_edit");
         assert!(word == "deny" && why.contains(name), "{name}: {word}: {why}");
     }
-    fs::remove_file(world.path("workspace/.mcp.json")).unwrap();
+    world.write("workspace/.mcp.json", "{}");
     let opencode = |tool: &str| {
         let event = json!({"event": "before", "session": "o", "tool": tool, "args": {},
             "root": world.path("workspace"), "directory": world.path("workspace")});

@@ -80,3 +80,20 @@ fn a_pattern_of_names_is_judged_as_the_path_that_it_leads_to() {
         assert_eq!(judged(pattern), "allow", "{pattern}");
     }
 }
+
+/// What comes back of a search all the same is shown without what nobody may see.
+#[test]
+fn lines_of_hidden_files_are_taken_out_of_what_a_search_found() {
+    let world = World::new();
+    world.write("workspace/a.txt", "one\n");
+    let input = json!({"pattern": "one"});
+    assert_eq!(decision(&claude(&world, &before(&world, "Grep", input.clone()))).0, "allow");
+    world.write("workspace/.env", "one=1\n");
+    let mut after = crate::hook::event(&world, "PostToolUse", "Grep", input);
+    let content =
+        format!("a.txt:1:one\n.env:1:one=1\n{}:1:one", world.path("workspace/.env").display());
+    after["tool_response"] = json!({"mode": "content", "content": content});
+    let ran = claude(&world, &after);
+    let shown = ran.json()["hookSpecificOutput"]["updatedToolOutput"].to_string();
+    assert!(shown.contains("a.txt") && !shown.contains(".env"), "{ran:?}");
+}

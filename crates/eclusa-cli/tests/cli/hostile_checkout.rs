@@ -1,4 +1,5 @@
 //! What a checkout holds only tightens: no file of it has a call run with less than without it.
+#![expect(clippy::disallowed_methods, reason = "the test makes the files of the checkout")]
 
 use std::{fs, os::unix::fs::symlink};
 
@@ -122,4 +123,15 @@ fn odd_files_of_a_checkout_stop_no_command() {
         symlink(target, world.path("workspace/.env")).unwrap();
         runs(&world, target);
     }
+}
+
+/// A configuration that is a link leading nowhere is not none: rules are meant to be there.
+#[test]
+fn a_configuration_that_leads_nowhere_is_an_error() {
+    let world = World::new();
+    symlink("/nowhere/eclusa.toml", world.path("config/eclusa/eclusa.toml")).unwrap();
+    let ran = world.eclusa(&["run", "bash", r#"{"command": "echo it ran"}"#]);
+    assert!(ran.code == 2 && ran.err.contains("cannot read the configuration"), "{ran:?}");
+    let call = before(&world, "Bash", json!({"command": "ls"}));
+    assert_eq!(decision(&claude(&world, &call)).0, "deny");
 }

@@ -105,3 +105,27 @@ fn text_from_outside_is_known_to_a_ticket() {
     let closed = fetch(true);
     assert!(!closed.contains("has the address"), "{closed}");
 }
+
+/// A yes to a script is one to what is in it: by an agent's prompt, and by the queue.
+#[test]
+fn a_yes_to_a_script_is_bound_to_its_bytes() {
+    eclusa_testing::needs!(Namespaces);
+    let rule = "[[rules]]\ndecision = \"ask\"\ncommand = \"sh\"\n";
+    let world = World::with(rule);
+    world.write("workspace/deploy.sh", "echo harmless\n");
+    let ran = claude(&world, &attended(&world, "sh deploy.sh"));
+    let line = rewritten(&ran);
+    world.write("workspace/deploy.sh", "echo swapped\n");
+    let ran = shell(&world, &line);
+    assert!(ran.code == 3 && !ran.out.contains("swapped"), "{ran:?}");
+    assert!(ran.err.contains("make the call again"), "{ran:?}");
+
+    let world = World::with(&format!("on_no_approver = \"queue\"\n{rule}"));
+    world.write("workspace/deploy.sh", "echo harmless\n");
+    let parked = world.eclusa(&["run", "--park", "bash", r#"{"command": "sh deploy.sh"}"#]);
+    assert_eq!(parked.code, 4, "{parked:?}");
+    assert_eq!(world.eclusa(&["approvals", "yes", "1"]).code, 0);
+    world.write("workspace/deploy.sh", "echo swapped\n");
+    let resumed = world.eclusa(&["resume", "1"]);
+    assert!(!resumed.out.contains("swapped"), "{resumed:?}");
+}

@@ -9,7 +9,7 @@ use std::{
 
 use eclusa::{
     Approver, Decision, Delegate, Files, Gate, Incoming, Mode, Origin, Registration, Registry,
-    Reply, Run, ToolCall, call::Malformed, store::Store,
+    Reply, Run, ToolCall, call::Malformed, policy::named_files, store::Store,
 };
 
 use eclusa_sandbox::Enforcement;
@@ -308,6 +308,9 @@ impl AgentCall<'_> {
             Ok(passed) => passed,
         };
         let session = self.session;
+        let root = &session.ctx.paths.workspace;
+        let files = named_files(root, text("command").unwrap_or_default(), Some(&directory));
+        let files = files.map(|it| it.to_string());
         let ticket = ExecTicket {
             client: session.client.clone(),
             conversation: session.name.clone(),
@@ -315,6 +318,7 @@ impl AgentCall<'_> {
             call: self.id.clone(),
             text: text("command").unwrap_or_default().to_owned(),
             directory,
+            files: files.filter(|_| reply.uses().approved),
             uses: reply.uses().into(),
             mode_in_force: mode.as_str().to_owned(),
             ..ExecTicket::new(&session.global, &session.ctx.paths, &session.ctx.config_digest)

@@ -107,6 +107,29 @@ pub(super) fn doubts(command: &Command) -> Vec<RaisedDoubt> {
     found
 }
 
+/// True for a command that works out numbers or indexes in the names that it is given.
+pub(super) fn works_out_names(command: &Command) -> bool {
+    let name = command.words.first().and_then(Word::text).unwrap_or_default();
+    let named = ["let", "[[", "test", "[", "declare", "typeset", "local"].contains(&&*name);
+    named || INDEXERS.contains(&&*name) || command.assignments.iter().any(works_out)
+}
+
+/// `cd -P sub; cd ..`: by then the way back is that of what a link leads to.
+pub(super) fn leaves_by_links(commands: &[Command]) -> bool {
+    let mut physical = false;
+    commands.iter().any(|it| {
+        let texts: Vec<_> = it.words.iter().map(|it| it.text().unwrap_or_default()).collect();
+        let name = texts.first().map(|it| &**it).unwrap_or_default();
+        let flags = texts.iter().filter(|it| it.starts_with('-') && !it.starts_with("--"));
+        let up = texts.iter().any(|it| it.split('/').any(|it| it == ".."));
+        let leaves = physical && up;
+        physical |=
+            matches!(name, "cd" | "pushd" | "set") && flags.into_iter().any(|it| it.contains('P'));
+        physical |= name == "set" && texts.iter().any(|it| it == "physical");
+        leaves
+    })
+}
+
 /// `a[b]=1`, `a=([b]=1)`, and a variable that holds a number: what `b` holds is arithmetic.
 fn works_out(assignment: &Assignment) -> bool {
     let digits = |it: &str| it.bytes().all(|it| it.is_ascii_digit());
@@ -124,7 +147,7 @@ fn steers(name: &str, found: &mut Vec<RaisedDoubt>) {
     let name = name.split('[').next().unwrap_or(name);
     if influence(name) == Influence::Steers {
         // These change how the shell itself reads the rest of the text.
-        let shell = ["IFS", "SHELLOPTS", "BASHOPTS", "POSIXLY_CORRECT", "BASH_COMPAT"];
+        let shell = ["IFS", "CDPATH", "SHELLOPTS", "BASHOPTS", "POSIXLY_CORRECT", "BASH_COMPAT"];
         let what = format!("`{name}` decides what later commands run or load");
         found.push((what, !shell.contains(&name)));
     }

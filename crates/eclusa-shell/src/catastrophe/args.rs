@@ -16,6 +16,9 @@ pub(super) fn by_words(
 ) -> Option<Catastrophe> {
     let texts = || argv.iter().skip(1).filter_map(Word::text);
     let found = |verb, target| Some(Catastrophe::new(verb, target));
+    if let Some(found) = makes_away(argv, moved) {
+        return Some(found);
+    }
     match profile.entry? {
         "kill" if every_process(texts()) => found(Verb::End, Target::Processes),
         "killall5" => found(Verb::End, Target::Processes),
@@ -47,6 +50,7 @@ pub(super) fn by_words(
             let deletes = |it: &str| it == "--delete-bootnum" || short(it, 'B');
             flags.find(|it| deletes(it)).and_then(|_| found(Verb::Delete, Target::Boot))
         }
+        "accounts" if opens_root(argv) => found(Verb::OpenToAll, Target::RootAccount),
         "accounts" => {
             let removes = |it: &str| short(it, 'r') || it.starts_with("--remove");
             let deletes = matches!(&*profile.program, "userdel" | "deluser");
@@ -70,12 +74,16 @@ pub(super) fn by_words(
             let place = argv.iter().skip(1).find(|it| is_systems(it))?;
             Some(Catastrophe::new(Verb::Overwrite, Target::Tree).with_word(place))
         }
+        "tar" if extracts_anywhere(argv) => {
+            let name = argv.first()?;
+            Some(Catastrophe::new(Verb::Overwrite, Target::NamedPaths).with_word(name))
+        }
         "tar" => {
             let removes = texts().any(|it| it.starts_with("--remove-f"));
             let place = argv.iter().skip(1).find(|it| removes && is_everybodys(it))?;
             Some(Catastrophe::new(Verb::Delete, Target::Tree).with_word(place))
         }
-        "git" if profile.program == "git clean" => cleans(profile, moved),
+        "git" if profile.program == "git clean" => cleans(argv, profile, moved),
         "git" if profile.program == "git push" => {
             let mirror = texts().any(|it| it.len() > 4 && "--mirror".starts_with(&*it));
             mirror.then(|| Catastrophe::new(Verb::Overwrite, Target::RemoteRepository))
@@ -148,6 +156,75 @@ fn extracts_into_system(argv: &[Word], profile: &CommandProfile) -> bool {
         || given.any(|(_, place)| is_systems(place))
 }
 
+/// `make -C / clean`: whatever a makefile there would take away is the system's.
+fn makes_away(argv: &[Word], moved: &[Word]) -> Option<Catastrophe> {
+    const GOALS: [&str; 8] = [
+        "clean",
+        "distclean",
+        "mrproper",
+        "realclean",
+        "maintainer-clean",
+        "clobber",
+        "uninstall",
+        "purge",
+    ];
+    let name = argv.first()?.text()?;
+    if !matches!(name.rsplit('/').next(), Some("make" | "gmake" | "bmake" | "ninja")) {
+        return None;
+    }
+    let mut rest = argv.iter().skip(1);
+    rest.clone().filter_map(Word::text).find(|it| GOALS.contains(&&**it))?;
+    let mut places: Vec<Word> = moved.last().cloned().into_iter().collect();
+    while let Some(word) = rest.next() {
+        let text = word.text().unwrap_or_default();
+        let joined = text.strip_prefix("--directory=").or_else(|| text.strip_prefix("-C"));
+        match joined {
+            Some("") => places.extend(rest.next().cloned()),
+            Some(place) => places.push(Word::literal(place)),
+            None if text == "--directory" => places.extend(rest.next().cloned()),
+            None => {}
+        }
+    }
+    let place = places.iter().find(|it| is_systems(it))?;
+    Some(Catastrophe::new(Verb::Delete, Target::Tree).with_word(place))
+}
+
+/// `passwd -d root`, `usermod -p '' root`: whoever comes is the administrator, or nobody is any more.
+fn opens_root(argv: &[Word]) -> bool {
+    let name = argv.first().and_then(Word::text).unwrap_or_default();
+    let texts = || argv.iter().skip(1).map(|it| it.text().unwrap_or_default());
+    let root = texts().any(|it| it == "root");
+    let told = |letters: &[char], words: &[&str]| {
+        texts().any(|it| letters.iter().any(|letter| short(&it, *letter)) || words.contains(&&*it))
+    };
+    match name.rsplit('/').next() {
+        Some("passwd") => root && told(&['d', 'l'], &["--delete", "--lock"]),
+        Some("usermod") => {
+            root && told(&['p', 'L', 'e'], &["--password", "--lock", "--expiredate"])
+        }
+        Some("userdel" | "deluser") => root,
+        _ => false,
+    }
+}
+
+/// `tar xPf x.tar`: an archive that names its own places, which can be any.
+fn extracts_anywhere(argv: &[Word]) -> bool {
+    let flags = |wanted: char, long: &[&str]| {
+        argv.iter().skip(1).enumerate().any(|(at, it)| {
+            let text = it.text().unwrap_or_default();
+            let letters = match text.strip_prefix('-') {
+                Some(rest) if rest.starts_with('-') => "",
+                // What follows `f` is the name of the archive.
+                Some(rest) => rest.split('f').next().unwrap_or_default(),
+                None if at == 0 && !text.contains(['/', '.']) => &*text,
+                None => "",
+            };
+            letters.contains(wanted) || long.contains(&&*text)
+        })
+    };
+    flags('x', &["--extract", "--get"]) && flags('P', &["--absolute-names", "--absolute-paths"])
+}
+
 /// True for a bundle of short flags with this letter in it.
 fn short(word: &str, letter: char) -> bool {
     word.starts_with('-') && !word.starts_with("--") && word.contains(letter)
@@ -159,12 +236,15 @@ pub(super) fn is_everybodys(word: &Word) -> bool {
 }
 
 /// `git -C / clean -fdx`: what git does not know of is all there is.
-fn cleans(profile: &CommandProfile, moved: &[Word]) -> Option<Catastrophe> {
-    if !profile.class.contains(Class::Destructive) {
+fn cleans(argv: &[Word], profile: &CommandProfile, moved: &[Word]) -> Option<Catastrophe> {
+    let tries = |it: &Word| it.text().is_some_and(|it| short(&it, 'n') || it == "--dry-run");
+    if !profile.class.contains(Class::Destructive) || argv.iter().any(tries) {
         return None;
     }
     let entered = profile.paths.iter().filter(|it| it.how == How::Entered).map(|it| &it.word);
-    let mut places = entered.chain(moved.last());
+    // `git clean -fdx /`
+    let named = argv.iter().skip(2).filter(|it| !it.prefix().starts_with('-'));
+    let mut places = entered.chain(moved.last()).chain(named);
     let place = places.find(|it| is_everybodys(it))?;
     Some(Catastrophe::new(Verb::Delete, Target::UntrackedFiles).with_word(place))
 }

@@ -58,6 +58,10 @@ pub enum Target {
     Boot,
     /// A home directory, with its account.
     Account,
+    /// The administrator's account.
+    RootAccount,
+    /// Whatever files an archive names.
+    NamedPaths,
     /// A disk, a volume, or all that is on it.
     Volume,
     /// The switch that stops the machine.
@@ -160,6 +164,8 @@ impl fmt::Display for Catastrophe {
             Target::ScheduledTasks => write!(out, "{verb} every scheduled task"),
             Target::Boot => write!(out, "{verb} what the machine starts from"),
             Target::Account => write!(out, "{verb} a home directory with its account"),
+            Target::RootAccount => out.write_str("opens or shuts the administrator's account"),
+            Target::NamedPaths => write!(out, "{verb} whatever files the archive names"),
             Target::Volume if word.is_empty() => write!(out, "{verb} a disk or a volume"),
             Target::Volume => write!(out, "{verb} the volume `{word}`"),
             Target::KernelSwitch => out.write_str("writes to the switch that stops the machine"),

@@ -293,8 +293,28 @@ const VITAL: [&str; 14] = [
     "/vmlinuz",
 ];
 
+/// Files without which the next start fails, or nobody is known any more. A line may be added to
+/// them; whoever empties or removes one takes the machine away.
+const NEEDED_TO_START: [&str; 6] = [
+    "/etc/crypttab",
+    "/etc/fstab",
+    "/etc/inittab",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/nsswitch.conf",
+];
+
 /// True for a file that a machine does not work without.
 pub(crate) fn is_vital(word: &Word) -> bool {
+    is_one_of(word, &VITAL)
+}
+
+/// True for a file without which the next start fails.
+pub(crate) fn is_needed_to_start(word: &Word) -> bool {
+    is_one_of(word, &NEEDED_TO_START)
+}
+
+fn is_one_of(word: &Word, files: &[&str]) -> bool {
     let text = word.prefix();
     if !text.starts_with('/') {
         return false;
@@ -306,7 +326,7 @@ pub(crate) fn is_vital(word: &Word) -> bool {
         PathPiece::Up => "",
     });
     let path: String = names.filter(|it| !it.is_empty()).flat_map(|it| ["/", it]).collect();
-    VITAL.contains(&path.as_str())
+    files.contains(&path.as_str())
 }
 
 /// True for an entry of `/dev` itself; what lies in its shared memory is a file like others.

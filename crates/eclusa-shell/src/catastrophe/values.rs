@@ -36,7 +36,15 @@ impl Bindings {
         let read = commands.iter().zip(feeds).flat_map(|(it, feed)| from_input(it, feed, commands));
         let variables = commands.iter().flat_map(set).chain(looped).chain(positions).chain(read);
         let programs = commands.iter().flat_map(renamed).collect();
-        Bindings { variables: variables.collect(), programs }
+        let mut variables: Vec<(String, String)> = variables.collect();
+        variables.extend(parted(&variables));
+        Bindings { variables, programs }
+    }
+
+    /// Values that hold a command which arithmetic, an index or `${name@P}` would run.
+    pub(crate) fn substituting(&self) -> Vec<String> {
+        let texts = self.variables.iter().map(|(_, text)| text);
+        texts.filter(|it| it.contains("$(") || it.contains('`')).cloned().collect()
     }
 
     /// What a loop goes through is put in as it is written; without its quotes it is a text.
@@ -47,6 +55,15 @@ impl Bindings {
         let plain = |it: String| substituted::plain_words(&it).join(" ").replace('\u{1}', "'");
         texts.map(plain).collect()
     }
+}
+
+/// Values as they fall apart into words where the script says what parts words: `IFS=,`.
+fn parted(variables: &[(String, String)]) -> Vec<(String, String)> {
+    let parting: String =
+        variables.iter().filter(|it| it.0 == "IFS").map(|it| it.1.as_str()).collect();
+    let parts = |it: char| parting.contains(it);
+    let falling = variables.iter().filter(|it| it.0 != "IFS" && it.1.contains(parts));
+    falling.map(|(name, value)| (name.clone(), value.replace(parts, " "))).collect()
 }
 
 /// What `read` and `mapfile` get from a pipe, or from a redirection of the group that they are in.

@@ -111,10 +111,33 @@ pub(crate) fn config(word: &Word, profile: &mut CommandProfile) {
         return;
     }
     profile.add(Class::RunsCode, format!("the setting `{key}` can name a program"));
-    if let Some((_, script)) = lead.split_once("=!")
-        && key.starts_with("alias.")
-        && !is_dynamic(word)
-    {
-        profile.scripts.push(Word::literal(script));
+    if is_dynamic(word) {
+        return;
     }
+    let value = lead.split_once('=').map(|it| it.1).unwrap_or_default();
+    let script = match value.strip_prefix('!') {
+        Some(script) => Some(script),
+        None => names_a_program(&key).then_some(value),
+    };
+    profile.scripts.extend(script.filter(|it| !it.is_empty()).map(Word::literal));
+}
+
+/// True for a setting whose value is a command line that git hands to a shell.
+fn names_a_program(key: &str) -> bool {
+    const WHOLE: [&str; 8] = [
+        "core.pager",
+        "core.editor",
+        "core.sshcommand",
+        "core.askpass",
+        "sequence.editor",
+        "diff.external",
+        "interactive.difffilter",
+        "uploadpack.packobjectshook",
+    ];
+    const ENDS: [&str; 7] =
+        [".textconv", ".command", ".driver", ".clean", ".smudge", ".process", ".cmd"];
+    WHOLE.contains(&key)
+        || key.starts_with("pager.")
+        || ENDS.iter().any(|it| key.ends_with(it))
+        || (key.starts_with("gpg.") && key.ends_with("program"))
 }

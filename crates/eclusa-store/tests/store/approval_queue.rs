@@ -40,7 +40,7 @@ pub(crate) fn question(time: Duration) -> Question {
             verdict: Advice::Ask,
             verdict_reason: "look first".to_owned(),
         }),
-        preview: Some(Preview {
+        about: eclusa::approve::QuestionAbout::Changes(Preview {
             summary: "1 file changed, +1 -0".to_owned(),
             diff: "made a\n+ x\n".to_owned(),
             whole: true,

@@ -28,6 +28,23 @@ pub fn meets_hidden(
     })
 }
 
+/// What another agent's search found, without the lines about files that nobody may see.
+pub fn without_hidden(files: &Files, text: &str) -> String {
+    let hidden =
+        hidden_beneath(files.root(), files.blocked(), &HiddenPaths::nothing(), Path::new(""));
+    let about = |line: &str, path: &Path| {
+        let line = Path::new(line.split(':').next().unwrap_or(line));
+        let line = line.strip_prefix(files.root()).unwrap_or(line);
+        line.strip_prefix("./").unwrap_or(line).starts_with(path)
+    };
+    let shown = text.lines().filter(|line| !hidden.iter().any(|it| about(line, it)));
+    let mut kept = shown.collect::<Vec<_>>().join("\n");
+    if text.ends_with('\n') && !kept.is_empty() {
+        kept.push('\n');
+    }
+    kept
+}
+
 /// Which files a search looks into.
 enum SearchFilter {
     /// All, or nobody can tell.

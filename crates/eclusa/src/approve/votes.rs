@@ -29,14 +29,18 @@ pub trait SignerDirectory: Send + Sync {
 
 /// Whether this text is what this person signs to give this answer to this question of this queue,
 /// alone or together with identical ones.
-pub(crate) fn is_statement_of(text: &str, said: &Statement<'_>) -> bool {
+///
+/// One that was too old before `since`, in milliseconds since 1970, is none: whatever kept it, it was
+/// not given to a question that still waits.
+pub(crate) fn is_statement_of(text: &str, said: &Statement<'_>, since: u64) -> bool {
     let body = text.split_once('\n').map_or("", |it| it.1);
     let Ok(body) = serde_json::from_str::<Value>(body) else { return false };
     let questions = body.get("questions").and_then(Value::as_array);
     let questions: Vec<u64> = questions.into_iter().flatten().filter_map(Value::as_u64).collect();
     let expires = body.get("expires").and_then(Value::as_u64).unwrap_or_default();
     // Written anew from what we know, and compared: nothing else can be in it.
-    said.questions.iter().all(|it| questions.contains(it))
+    expires >= since
+        && said.questions.iter().all(|it| questions.contains(it))
         && Statement { questions: &questions, expires, ..said.clone() }.text() == text
 }
 

@@ -12,7 +12,13 @@ use crate::{
     Stop, Validated, Verdict,
     approve::{QuestionAbout, votes::opens},
     audit::trail::Trail,
-    gate::{Setup, allowance, judge::judge, picked, question::question, sessions},
+    gate::{
+        Setup, allowance,
+        judge::judge,
+        picked,
+        question::{binding, question},
+        sessions,
+    },
     stop::Decider,
 };
 
@@ -65,7 +71,7 @@ pub(crate) async fn ask(
         AskOutcome::NotAskedAllowed => {
             trail.uses.approved = false;
             trail.warnings.push(UNAPPROVED.to_owned());
-            return still_bound(setup, run, call).map(|()| Approved::Yes);
+            return still_bound(setup, run, call, &inquiry.question).map(|()| Approved::Yes);
         }
         AskOutcome::Answered(said) => said,
     };
@@ -79,7 +85,7 @@ pub(crate) async fn ask(
         }
         answer => remember_answer(&inquiry, answer, trail)?,
     }
-    still_bound(setup, run, call)?;
+    still_bound(setup, run, call, &inquiry.question)?;
     Ok(Approved::Yes)
 }
 
@@ -176,7 +182,16 @@ fn remember_answer(inquiry: &Inquiry<'_>, answer: Answer, trail: &mut Trail) -> 
 
 /// While a person thought, the rules or the tool may have changed: then the yes is to something
 /// else.
-fn still_bound(setup: &Setup, run: &Run, call: &Validated) -> Result<(), Stop> {
+fn still_bound(
+    setup: &Setup,
+    run: &Run,
+    call: &Validated,
+    question: &Question,
+) -> Result<(), Stop> {
+    if binding(setup, call) != question.binding {
+        let why = "a file that the command names changed while a person was asked";
+        return Err(Stop::denied(Decider::Policy, why));
+    }
     let now = setup.registry.get(call.name());
     if now.is_none_or(|tool| tool.revision() != call.revision()) {
         return Err(Stop::denied(Decider::Policy, "the tool changed while a person was asked"));

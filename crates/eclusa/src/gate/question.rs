@@ -7,6 +7,7 @@ use crate::{
     approve::QuestionAbout,
     audit::trail::Trail,
     gate::{Setup, ask::required},
+    policy::named_by,
 };
 
 /// Everything that a person is shown.
@@ -20,6 +21,16 @@ pub(super) fn question(
     let verdict = trail.verdict.clone().unwrap_or_else(|| Verdict::from_reasons(Vec::new()));
     let reverse_thinking = trail.reverse_thinking.clone();
     Question { reverse_thinking, ..question_with(setup, run, call, verdict, grant) }
+}
+
+/// What an answer is bound to: tool, revision and final arguments, and what is in the files of the
+/// workspace that a shell text names.
+pub(super) fn binding(setup: &Setup, call: &Validated) -> String {
+    let files = setup.workspace.as_ref().and_then(|it| named_by(it.root(), call));
+    match files {
+        Some(files) => format!("{} files {files}", call.binding()),
+        None => call.binding().to_string(),
+    }
 }
 
 /// The same for a verdict, before or beside what the call has been through.
@@ -47,7 +58,7 @@ pub(super) fn question_with(
         destructive: call.facts().destructive,
         reverse_thinking: None,
         about: QuestionAbout::Running,
-        binding: call.binding().to_string(),
+        binding: binding(setup, call),
         can_always: setup.state.memory.can_always() && grant.as_ref().is_some_and(Grant::can_last),
         grant,
         principal: run.principal.to_string(),

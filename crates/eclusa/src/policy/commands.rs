@@ -26,6 +26,7 @@ mod explain;
 mod fetches;
 mod globs;
 mod known;
+mod named_files;
 mod places;
 mod prefix;
 mod services;
@@ -59,6 +60,9 @@ pub(crate) struct Script {
     /// Taken from a text of which another command runs code.
     beside_code: bool,
 }
+
+pub(crate) use named_files::named_by;
+pub use named_files::named_files;
 
 impl Script {
     /// Reads a text that starts in this directory, or in the workspace.

@@ -162,6 +162,9 @@ impl Destinations {
 /// True for a path below the service's own: the service is the only host, and its path the only
 /// beginning.
 fn is_of_service(path: &str) -> bool {
-    let climbs = path.split(['/', '?']).any(|it| it == ".." || it.eq_ignore_ascii_case("%2e%2e"));
+    // `.` can be written as `%2e`, `/` as `%2f`: whoever reads them on the way is to see none.
+    let plain =
+        path.to_ascii_lowercase().replace("%2e", ".").replace("%2f", "/").replace("%5c", "\\");
+    let climbs = plain.split(['/', '?', '\\']).any(|it| it == "..");
     path.starts_with('/') && !path.starts_with("//") && !climbs && !path.contains('\\')
 }

@@ -3,11 +3,15 @@
 //! looked at.
 
 use eclusa::{Origin, ToolCall};
+use eclusa_tools::search::without_hidden;
 use serde_json::json;
 
 use super::{PersonAsked, allowed_calls::digest, own_server, pre_images, session::HookSession};
 use crate::commands::{agent_session::delegated, tickets::ExecTicket};
 use crate::{HookEvent, MappedCall, ResultNote};
+
+/// Tools of ours that stand for another agent's search.
+const SEARCHES: [&str; 3] = ["grep", "glob", "list"];
 
 pub(super) async fn record(session: &HookSession, event: &HookEvent) -> Result<ResultNote, String> {
     if let MappedCall::OwnServer { tool } = event.mapped_call()
@@ -35,7 +39,13 @@ pub(super) async fn record(session: &HookSession, event: &HookEvent) -> Result<R
         "of": call.as_ref().and_then(|it| it.number),
         "undo": undo.as_ref().ok().filter(|it| !it.is_empty()), "not_undoable": undo.as_ref().err(),
     });
-    let seen = pass(session, event.call.clone(), args, text.clone()).await?;
+    let found = match event.mapped_call() {
+        MappedCall::Eclusa(calls) if calls.iter().any(|it| SEARCHES.contains(&it.tool)) => {
+            without_hidden(&session.agent.files, &text)
+        }
+        _ => text.clone(),
+    };
+    let seen = pass(session, event.call.clone(), args, found).await?;
     let context = match outcome {
         "unasked" => Some("eclusa was not asked about this call before it ran".to_owned()),
         "differs" => {

@@ -50,7 +50,10 @@ fn the_diff_is_part_of_the_question() {
         whole: true,
         choices: Vec::new(),
     };
-    let form = Form::new(&Question { preview: Some(preview), ..question() });
+    let form = Form::new(&Question {
+        about: eclusa::approve::QuestionAbout::Changes(preview),
+        ..question()
+    });
     assert!(form.message.contains("│ + new line"), "{}", form.message);
     assert!(form.message.contains("apply exactly these changes"), "{}", form.message);
 }

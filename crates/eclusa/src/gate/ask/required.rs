@@ -5,8 +5,12 @@ use std::time::Duration;
 
 use crate::{
     AnswerGiven, GivenVote, Question, Statement, Stop, Verdict, Vote,
-    approve::votes::{is_statement_of, opens},
+    approve::{
+        YES_VALID,
+        votes::{is_statement_of, opens},
+    },
     gate::Setup,
+    reply::millis,
     stop::Decider,
 };
 
@@ -66,7 +70,10 @@ fn vote(
                 person: &given.by,
                 expires: 0,
             };
-            if !is_statement_of(&signed.statement, &statement) {
+            // The question cannot have waited for longer than this.
+            let age = question.time.saturating_add(YES_VALID);
+            let since = setup.clock.unix_ms().saturating_sub(millis(age));
+            if !is_statement_of(&signed.statement, &statement, since) {
                 return None;
             }
             people?.verify(&given.by, signed)?

@@ -1,0 +1,96 @@
+//! The files that a shell text names, as they are now: a yes to `sh deploy.sh` is one to what is in
+//! that file.
+
+use std::{
+    collections::BTreeSet,
+    fs::OpenOptions,
+    io::Read,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    path::Path,
+};
+
+use rustix::fs::OFlags;
+
+use super::Script;
+use crate::{Hash, Validated};
+
+/// The most files that are looked at, and the most bytes that are read of all of them. Of what is
+/// beyond that the times and sizes count.
+const MAX_FILES: usize = 256;
+const MAX_BYTES: u64 = 16 << 20;
+
+/// The digest of every file in a workspace that a shell text names as a word of its own; `None` where
+/// it names none.
+pub fn named_files(root: &Path, text: &str, directory: Option<&str>) -> Option<Hash> {
+    digest(root, &[Script::read(text, directory)])
+}
+
+/// The same of a call that runs shell text.
+pub(crate) fn named_by(root: &Path, call: &Validated) -> Option<Hash> {
+    digest(root, call.scripts())
+}
+
+fn digest(root: &Path, scripts: &[Script]) -> Option<Hash> {
+    let names: BTreeSet<String> = scripts.iter().flat_map(candidates).collect();
+    let mut left = MAX_BYTES;
+    let mut text = String::new();
+    for name in names.iter().take(MAX_FILES) {
+        if let Some(state) = state(&root.join(name), &mut left) {
+            text.push_str(&format!("{} {name} {state}\n", name.len()));
+        }
+    }
+    if names.len() > MAX_FILES {
+        text.push_str(&format!("and {} more names\n", names.len() - MAX_FILES));
+    }
+    (!text.is_empty()).then(|| Hash::sha256(text.as_bytes()))
+}
+
+/// Every word that may be the name of a file, from each directory that the text may stand in.
+fn candidates(script: &Script) -> Vec<String> {
+    let mut found = Vec::new();
+    for command in &script.text.commands {
+        let mut places = vec![script.start.clone()];
+        if let Some(directories) = &command.working_directories {
+            let moved = std::iter::once(&directories.reached).chain(&directories.otherwise);
+            places.extend(moved.map(|it| joined(&script.start, it)));
+        }
+        let redirected = command.redirects.iter().map(|it| &it.target);
+        for word in command.words.iter().chain(redirected).filter_map(|it| it.text()) {
+            let value = word.rsplit_once('=').map(|(_, value)| value.to_owned());
+            for name in std::iter::once(word.into_owned()).chain(value) {
+                found.extend(places.iter().map(|place| joined(place, &name)));
+            }
+        }
+    }
+    found.retain(|it| !it.contains('\0'));
+    found
+}
+
+/// A name seen from a directory; one that starts at the root is what it is.
+fn joined(place: &str, name: &str) -> String {
+    match place.is_empty() || name.starts_with('/') {
+        true => name.to_owned(),
+        false => format!("{place}/{name}"),
+    }
+}
+
+/// What a file is now, where there is one: its digest, or its times where it is too large.
+fn state(path: &Path, left: &mut u64) -> Option<String> {
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let known = path.metadata().ok().filter(|it| it.is_file())?;
+    let stamp = || {
+        let times = (known.mtime(), known.mtime_nsec(), known.ctime(), known.ctime_nsec());
+        format!("{:?}", (known.dev(), known.ino(), known.size(), times))
+    };
+    if known.len() > *left {
+        return Some(stamp());
+    }
+    *left -= known.len();
+    let mut bytes = Vec::new();
+    let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
+    match opened.and_then(|it| it.take(known.len().saturating_add(1)).read_to_end(&mut bytes)) {
+        Ok(_) => Some(Hash::sha256(&bytes).to_string()),
+        // What cannot be read here may be readable to somebody else.
+        Err(_) => Some(stamp()),
+    }
+}
