@@ -1,6 +1,7 @@
 //! What this machine can hold a command to, found by trying it, and never overstated.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 
 /// Something a sandbox has on a machine that has everything, and has not on this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -103,6 +104,8 @@ pub(crate) enum Namespaces {
 pub struct HostCapabilities {
     pub(crate) namespaces: Namespaces,
     pub(crate) overlay: bool,
+    /// Where layers work, if they do anywhere.
+    pub(crate) layers: Option<PathBuf>,
     pub(crate) proc: bool,
     /// Landlock's version; 0 where there is none.
     pub(crate) landlock: u32,
@@ -164,6 +167,13 @@ impl HostCapabilities {
             (namespaces || self.landlock == 0 || self.landlock >= 6, Missing::Signals),
         ];
         parts.into_iter().filter(|(there, _)| !there).map(|(_, missing)| missing).collect()
+    }
+
+    /// Where the layers of staged commands lie: the state directory, or the first other place that can
+    /// carry them. `None` where nothing can be staged.
+    #[must_use]
+    pub fn layers(&self) -> Option<&Path> {
+        self.layers.as_deref().filter(|_| self.overlay)
     }
 
     /// What the kernel said to the first thing it refused, where something is missing.

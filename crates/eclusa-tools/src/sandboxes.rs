@@ -109,7 +109,7 @@ impl Sandboxes {
     pub fn new(settings: SandboxSettings) -> Result<Sandboxes, HostRule> {
         let hosts = Hosts::new(&settings.hosts)?;
         let survey = Survey::new(&settings.root, settings.blocked.clone(), HiddenPaths::nothing());
-        let pools = LayerPools::new(&settings.state, &settings.scratch);
+        let pools = LayerPools::new(&settings.state);
         let sessions = SandboxSessions::new(&settings.state);
         let caches = Caches::new(&settings.state);
         Ok(Sandboxes(Arc::new(SandboxesInner {
@@ -136,7 +136,8 @@ impl Sandboxes {
         self.0.capabilities.get_or_init(|| {
             // Where it cannot be made, the self-test says that nothing can be staged.
             let _ = private(&self.0.settings.state);
-            eclusa_sandbox::recall_or_probe(&self.0.settings.state)
+            let SandboxSettings { state, root, .. } = &self.0.settings;
+            eclusa_sandbox::recall_or_probe(state, root)
         })
     }
 
@@ -165,8 +166,8 @@ impl Sandboxes {
         if settings.least != RequiredEnforcement::Full {
             plan.may_lack = self.capabilities().missing();
         }
-        let made = |source| RunError::Layer { path: settings.state.clone(), source };
-        let (pools, live) = (&self.0.pools, self.live());
+        let (pool, live) = (self.0.pools.on(self.capabilities()), self.live());
+        let made = |source| RunError::Layer { path: pool.place().to_owned(), source };
         let session = order.session.as_deref();
         let most = settings.limits.tmp;
         let session = session.map(|it| self.0.sessions.get(it, most));
@@ -180,11 +181,11 @@ impl Sandboxes {
                 }
             }
             (Writes::Staged, WriteTracking::Overlay) => {
-                let stage = Stage::new(pools, &settings.root).map_err(made)?;
+                let stage = Stage::new(pool, &settings.root).map_err(made)?;
                 plan.stage.push(stage.over(&settings.root, &live));
                 kept = Kept::Layer(stage);
                 let (capabilities, alone) = (self.capabilities(), order.background);
-                let given = self.0.caches.furnish(&mut plan, settings, capabilities, pools, alone);
+                let given = self.0.caches.furnish(&mut plan, settings, capabilities, pool, alone);
                 caches = given.map_err(made)?;
                 plan.write.extend(self.writable());
             }
@@ -196,7 +197,7 @@ impl Sandboxes {
         if let Some(home) = settings.home.as_ref().filter(covered) {
             plan.read.extend([PathBuf::from("/"), home.clone()]);
         }
-        plan.hide.extend(pools.places());
+        plan.hide.push(pool.place().to_owned());
         plan.hide.extend([self.0.sessions.place(), self.0.caches.place()].map(Path::to_owned));
         plan.proxy = order.writes != Writes::Refused;
         if let Some(session) = &session {

@@ -34,6 +34,7 @@ mod hook_sessions;
 mod http_reviewer;
 mod killed;
 mod languages;
+mod layer_places;
 mod log;
 mod login;
 mod looking;

@@ -47,6 +47,8 @@ fn what_a_self_test_found_is_recalled_where_nothing_has_changed() {
     eclusa_testing::needs!(Namespaces);
     let state = tempfile::tempdir_in(test_root()).unwrap();
     let file = state.path().join(".capabilities");
+    let workspace = tempfile::tempdir_in(test_root()).unwrap();
+    let recall_or_probe = |state: &std::path::Path| recall_or_probe(state, workspace.path());
     let found = recall_or_probe(state.path());
     assert_eq!(found, probe(state.path()));
     assert!(file.exists() && found.enforcement() == Enforcement::Full, "{found:?}");
@@ -73,6 +75,8 @@ fn what_a_self_test_found_is_recalled_where_nothing_has_changed() {
 fn what_another_process_could_do_is_not_believed_of_one_that_cannot() {
     eclusa_testing::needs!(Namespaces);
     let state = tempfile::tempdir_in(test_root()).unwrap();
+    let workspace = tempfile::tempdir_in(test_root()).unwrap();
+    let recall_or_probe = |state: &std::path::Path| recall_or_probe(state, workspace.path());
     let _ = recall_or_probe(state.path());
     test_support::overlays().unwrap();
     let found = recall_or_probe(state.path());
