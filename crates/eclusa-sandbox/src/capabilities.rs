@@ -106,6 +106,8 @@ pub struct HostCapabilities {
     pub(crate) overlay: bool,
     /// Where layers work, if they do anywhere.
     pub(crate) layers: Option<PathBuf>,
+    /// Whether a network that was made before can be joined.
+    pub(crate) join: bool,
     pub(crate) proc: bool,
     /// Landlock's version; 0 where there is none.
     pub(crate) landlock: u32,
@@ -152,6 +154,19 @@ impl HostCapabilities {
         }
         let missing = self.missing();
         if missing.is_empty() { Enforcement::Full } else { Enforcement::Partial(missing) }
+    }
+
+    /// Whether a command is held by everything that counts. A `/proc` of its own may be missing: others'
+    /// memory, environment and descriptors stay shut all the same, and only their command lines show.
+    #[must_use]
+    pub fn holds_commands(&self) -> bool {
+        self.missing().iter().all(|it| *it == Missing::FreshProc)
+    }
+
+    /// Whether the commands of one session can share a loopback network. Otherwise each has its own.
+    #[must_use]
+    pub fn shares_networks(&self) -> bool {
+        self.join
     }
 
     /// Everything that is missing, in the order of [`Missing`].
@@ -217,6 +232,7 @@ impl HostCapabilities {
             Missing::Namespaces => {
                 self.namespaces = Namespaces::None;
                 self.overlay = false;
+                self.join = false;
                 self.proc = false;
             }
             Missing::FreshProc => self.proc = false,

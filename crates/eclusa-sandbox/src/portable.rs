@@ -19,6 +19,7 @@ pub fn probe(_state: &Path) -> HostCapabilities {
         namespaces: Namespaces::None,
         overlay: false,
         layers: None,
+        join: false,
         proc: false,
         landlock: 0,
         seccomp: false,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::capabilities::{HostCapabilities, Missing, Namespaces, StagingMethod};
 use crate::kernel;
 use crate::layer_places;
+use crate::network_pool;
 use crate::plan::{Plan, Staging};
 use crate::sandbox::Sandbox;
 use crate::step::{SandboxError, Step};
@@ -77,6 +78,7 @@ pub(crate) fn kernel_features() -> HostCapabilities {
         namespaces: Namespaces::None,
         overlay: false,
         layers: None,
+        join: false,
         proc: false,
         landlock: kernel::landlock_version(),
         seccomp: known,
@@ -97,8 +99,14 @@ fn with_namespaces(
         search.refused = Some((None, "no place for layers lies outside the workspace".to_owned()));
     }
     let overlay = layers.is_some();
-    let mut with =
-        HostCapabilities { namespaces, overlay, layers, proc: true, ..capabilities.clone() };
+    let mut with = HostCapabilities {
+        namespaces,
+        overlay,
+        layers,
+        join: true,
+        proc: true,
+        ..capabilities.clone()
+    };
     loop {
         if let (None, Some((errno, text))) = (&with.layers, search.refused.take()) {
             with.overlay = false;
@@ -112,6 +120,11 @@ fn with_namespaces(
             Some(Step::Seccomp | Step::HandOver) if with.notify => {
                 with.notify = false;
                 with.refused(Missing::Seccomp, errno_of(&error), error.to_string());
+                continue;
+            }
+            // Then every command has a network of its own.
+            Some(Step::Join | Step::Clone) if with.join => {
+                with.join = false;
                 continue;
             }
             Some(Step::Proc | Step::Processes) if with.proc => Missing::FreshProc,
@@ -177,6 +190,9 @@ fn trial(capabilities: &HostCapabilities, workspace: Option<&Path>) -> Result<()
     let mut plan = Plan::new(vec!["/".into()], "/");
     plan.may_lack = capabilities.missing();
     plan.stage.extend(layers.as_ref().map(|it| it.staging(workspace)));
+    if capabilities.join {
+        plan.network = Some(network_pool::make(capabilities.namespaces)?);
+    }
     Sandbox::trial(&plan, capabilities)
 }
 

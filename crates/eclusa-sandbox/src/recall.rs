@@ -54,14 +54,22 @@ fn recall(state: &Path, circumstances: &str) -> Option<HostCapabilities> {
     if layers != state && layer_places::open(&layers).is_err() {
         return None;
     }
-    let namespaces = match namespaces {
-        "user" => Namespaces::User,
-        "root" => Namespaces::Root,
+    let (namespaces, join) = match namespaces {
+        "user" => (Namespaces::User, true),
+        "root" => (Namespaces::Root, true),
+        "user alone" => (Namespaces::User, false),
+        "root alone" => (Namespaces::Root, false),
         _ => return None,
     };
     let layers = Some(layers);
-    let all =
-        HostCapabilities { namespaces, overlay: true, layers, proc: true, ..kernel_features() };
+    let all = HostCapabilities {
+        namespaces,
+        overlay: true,
+        layers,
+        join,
+        proc: true,
+        ..kernel_features()
+    };
     (kept == circumstances && all.missing().is_empty()).then_some(all)
 }
 
@@ -72,7 +80,8 @@ fn keep(state: &Path, circumstances: &str, found: &HostCapabilities) -> std::io:
         Namespaces::None => return Ok(()),
     };
     let Some(layers) = found.layers().and_then(Path::to_str) else { return Ok(()) };
-    let text = format!("{circumstances}\n{namespaces}\n{layers}");
+    let alone = if found.join { "" } else { " alone" };
+    let text = format!("{circumstances}\n{namespaces}{alone}\n{layers}");
     private_file::write(&state.join(FILE), text, Durability::Crash)
 }
 

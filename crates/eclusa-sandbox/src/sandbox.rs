@@ -75,7 +75,7 @@ impl Sandbox {
         let (tell, told) = mpsc::sync_channel::<Begun>(1);
         let enforcement = capabilities.enforcement();
         let caps = spec.caps;
-        if spec.join.is_none() {
+        if spec.join.is_none() && capabilities.join {
             spec.join = network_pool::take(spec.namespaces);
         }
         let watch = supervise::Watch::new(plan, cancel.clone(), enforcement.clone());

@@ -16,7 +16,7 @@ use std::{
 use eclusa::{policy::HiddenPaths, settings::RequiredEnforcement};
 use eclusa_net::HostAccess;
 use eclusa_sandbox::{
-    Enforcement, HostCapabilities, Identity, Limits, Plan, Sandbox, SandboxError, StagingMethod,
+    HostCapabilities, Identity, Limits, Plan, Sandbox, SandboxError, StagingMethod,
     git_environment_of, personal_git_settings,
     proxy::{HostRule, Hosts, Proxy},
 };
@@ -141,11 +141,6 @@ impl Sandboxes {
         })
     }
 
-    /// Whether every layer holds here.
-    pub fn is_full(&self) -> bool {
-        self.capabilities().enforcement() == Enforcement::Full
-    }
-
     /// Starts a command. `progress` gets its output as it comes.
     pub fn start(
         &self,
@@ -243,7 +238,7 @@ impl Sandboxes {
         let staged = nothing || self.write_tracking() != WriteTracking::Nothing;
         match self.settings().least {
             RequiredEnforcement::Full => true,
-            RequiredEnforcement::FullOrAsk => self.is_full(),
+            RequiredEnforcement::FullOrAsk => self.capabilities().holds_commands(),
             RequiredEnforcement::Partial => staged,
         }
     }

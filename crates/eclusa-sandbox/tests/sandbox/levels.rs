@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use eclusa_sandbox::{
-    Ended, Enforcement, HostCapabilities, How, Missing, Plan, Sandbox, SandboxError, StagingMethod,
+    Ended, Enforcement, HostCapabilities, How, Missing, Plan, Sandbox, SandboxError, SharedNetwork,
+    StagingMethod,
 };
 use eclusa_sandbox::{forget, probe, recall_or_probe, test_support};
 
@@ -232,6 +233,23 @@ fn without_namespaces_nobody_outlives_the_call_by_forking_on() {
     let handles = handles.flat_map(|it| std::fs::read_dir(it.path().join("fd")).ok());
     let mut handles = handles.flat_map(|it| it.flatten());
     assert!(handles.all(|it| std::fs::read_link(it.path()).ok() != Some(open.clone())));
+}
+
+/// A container whose profile lets everything through but `setns`: each command has its own network.
+#[test]
+fn where_no_network_can_be_joined_each_command_has_its_own_and_all_hold() {
+    eclusa_testing::needs!(Namespaces);
+    test_support::joins().unwrap();
+    let capabilities = probed();
+    assert_eq!(capabilities.enforcement(), Enforcement::Full, "{capabilities:?}");
+    assert!(!capabilities.shares_networks());
+    assert!(SharedNetwork::new(&capabilities).is_err());
+    let world = World::new();
+    // Not the first of a program alone: later ones would be given a network that was made before.
+    for _ in 0..4 {
+        let exit = Sandbox::spawn(&world.read_only("echo ran"), &capabilities, |_| {});
+        assert_eq!(exit.unwrap().wait().unwrap().output.text(), "ran\n");
+    }
 }
 
 #[test]
