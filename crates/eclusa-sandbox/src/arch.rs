@@ -1,6 +1,6 @@
 //! What differs between processors: system calls that only one of them has, what a filter calls them, and
-//! the first process of a sandbox in machine code. Everything else in this crate is the same on both.
-#![expect(unsafe_code, reason = "the first process is assembly, read as bytes")]
+//! the first process of a sandbox and its guardian in machine code. Everything else in this crate is the same on both.
+#![expect(unsafe_code, reason = "two small programs are assembly, read as bytes")]
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
@@ -18,6 +18,8 @@ pub(crate) const FCHMODAT2: libc::c_long = 452;
 unsafe extern "C" {
     static eclusa_init_begin: u8;
     static eclusa_init_end: u8;
+    static eclusa_guardian_begin: u8;
+    static eclusa_guardian_end: u8;
 }
 
 /// The machine code of the first process, between two labels.
@@ -25,5 +27,12 @@ pub(crate) fn init_code() -> &'static [u8] {
     let (begin, end) = (&raw const eclusa_init_begin, &raw const eclusa_init_end);
     // SAFETY: both labels are in one section, so the bytes between them are constant, initialised, and
     // as many as the addresses differ by.
+    unsafe { std::slice::from_raw_parts(begin, end.addr() - begin.addr()) }
+}
+
+/// The machine code of the guardian.
+pub(crate) fn guardian_code() -> &'static [u8] {
+    let (begin, end) = (&raw const eclusa_guardian_begin, &raw const eclusa_guardian_end);
+    // SAFETY: as for the first process.
     unsafe { std::slice::from_raw_parts(begin, end.addr() - begin.addr()) }
 }

@@ -37,6 +37,8 @@ pub(crate) struct ChildOrder<'a> {
     pub(crate) failure: BorrowedFd<'a>,
     /// Where descriptors are handed over.
     pub(crate) hand: Option<BorrowedFd<'a>>,
+    /// Where a guardian is told whom it guards.
+    pub(crate) guardian: Option<BorrowedFd<'a>>,
     pub(crate) init: RawFd,
 }
 
@@ -78,6 +80,10 @@ fn build(order: &ChildOrder<'_>) -> Done {
     // If memory runs out, the kernel ends a command before anybody else.
     let _ = write_to(c"/proc/self/oom_score_adj", b"1000");
     rustix::process::setsid().map_err(at(Step::Session))?;
+    if let Some(guardian) = order.guardian {
+        let group = rustix::process::getpid().as_raw_pid().to_ne_bytes();
+        rustix::io::write(guardian, &group).map_err(at(Step::Guardian))?;
+    }
     streams(order)?;
     if spec.namespaces == Namespaces::User && spec.join.is_none() {
         map_user(&spec.maps)?;

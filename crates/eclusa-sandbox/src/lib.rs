@@ -38,6 +38,8 @@ mod exit;
 mod filter;
 mod git;
 #[cfg(enforced)]
+mod guardian;
+#[cfg(enforced)]
 mod init;
 #[cfg(enforced)]
 mod kernel;

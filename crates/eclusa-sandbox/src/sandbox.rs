@@ -23,6 +23,7 @@ use crate::child::ChildOrder;
 use crate::child_spec::ChildSpec;
 use crate::clone::{self, Child, high};
 use crate::exit::Exit;
+use crate::guardian::Guardian;
 use crate::init;
 use crate::network_pool;
 use crate::plan::Plan;
@@ -161,6 +162,8 @@ impl Drop for Sandbox {
 
 /// A command that has started: its first process, and the ends of its pipes.
 struct StartedCommand {
+    /// Goes before the first process does.
+    guardian: Option<Guardian>,
     child: Child,
     /// Whether killing the first process kills all.
     namespace: bool,
@@ -208,6 +211,8 @@ impl StartedCommand {
         let (argv, env) = (pointers(&spec.argv), pointers(&spec.env));
         let terminal = spec.terminal.as_ref().map(OwnedFd::as_fd);
         let ends = spec.ends.as_ref();
+        let namespace = spec.namespaces != Namespaces::None;
+        let guardian = if namespace { None } else { Some(Guardian::start(pipe()?, nothing)?) };
         let order = ChildOrder {
             spec: &spec,
             argv: &argv,
@@ -218,6 +223,7 @@ impl StartedCommand {
             status: status_end.as_fd(),
             failure: failure_end.as_fd(),
             hand: hand.as_ref().map(|(_, theirs)| theirs.as_fd()),
+            guardian: guardian.as_ref().map(Guardian::pipe),
             init: init.as_raw_fd(),
         };
         let child = clone::child(&order).map_err(not_cloned)?;
@@ -236,9 +242,8 @@ impl StartedCommand {
                 handed.held = Some(receive(ours)?);
             }
         }
-        let namespace = spec.namespaces != Namespaces::None;
         let (caps, group) = (spec.caps, spec.group.take());
-        Ok((StartedCommand { child, namespace, output, status, caps, group }, handed))
+        Ok((StartedCommand { guardian, child, namespace, output, status, caps, group }, handed))
     }
 }
 

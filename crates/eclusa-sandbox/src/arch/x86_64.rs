@@ -98,3 +98,38 @@ std::arch::global_asm!(
     "eclusa_init_end:",
     ".popsection",
 );
+
+std::arch::global_asm!(
+    ".pushsection .rodata.eclusa_guardian, \"a\"",
+    ".globl eclusa_guardian_begin",
+    ".globl eclusa_guardian_end",
+    "eclusa_guardian_begin:",
+    "    sub  rsp, 16",
+    // read(3, rsp, 4): the number of a process group. Without one there is nothing to guard.
+    "    xor  eax, eax",
+    "    mov  edi, 3",
+    "    mov  rsi, rsp",
+    "    mov  edx, 4",
+    "    syscall",
+    "    cmp  eax, 4",
+    "    jne  9f",
+    // read(3, rsp + 8, 4): nothing more is written, so that it waits for the end.
+    "2:  xor  eax, eax",
+    "    mov  edi, 3",
+    "    lea  rsi, [rsp + 8]",
+    "    mov  edx, 4",
+    "    syscall",
+    "    cmp  eax, -4",
+    "    je   2b",
+    // kill(-group, SIGKILL)
+    "    mov  edi, [rsp]",
+    "    neg  edi",
+    "    mov  esi, 9",
+    "    mov  eax, 62",
+    "    syscall",
+    "9:  xor  edi, edi",
+    "    mov  eax, 231",
+    "    syscall",
+    "eclusa_guardian_end:",
+    ".popsection",
+);

@@ -330,6 +330,7 @@ impl<F: FnMut(&[u8])> Supervision<F> {
         if !self.started.namespace {
             survivors::kill_group(self.started.child.pid, DEATH);
         }
+        drop(self.started.guardian.take());
         if let Some(group) = &self.started.group {
             if self.ended.is_none() && group.ran_out_of_memory() {
                 self.ended = Some(Ended::Memory);
