@@ -14,6 +14,8 @@ pub(crate) use x86_64::*;
 
 /// The same number everywhere, like all calls since Linux 5.1.
 pub(crate) const FCHMODAT2: libc::c_long = 452;
+pub(crate) const SETXATTRAT: libc::c_long = 463;
+pub(crate) const REMOVEXATTRAT: libc::c_long = 466;
 
 unsafe extern "C" {
     static eclusa_init_begin: u8;

@@ -163,6 +163,14 @@ impl HostCapabilities {
         self.missing().iter().all(|it| *it == Missing::FreshProc)
     }
 
+    /// Whether a command that may write nothing is held: by namespaces, or by Landlock, and by a filter. What
+    /// such a command may still do without namespaces is to read what is not hidden, and to see names,
+    /// numbers and command lines.
+    #[must_use]
+    pub fn holds_reading(&self) -> bool {
+        self.staging_method() != StagingMethod::Refuse
+    }
+
     /// Whether the commands of one session can share a loopback network. Otherwise each has its own.
     #[must_use]
     pub fn shares_networks(&self) -> bool {

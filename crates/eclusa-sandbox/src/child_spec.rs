@@ -4,7 +4,7 @@
 mod places;
 mod readable;
 
-use std::ffi::{CString, OsStr};
+use std::ffi::{CString, OsStr, OsString};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
@@ -117,6 +117,8 @@ pub(crate) struct Mask {
 pub(crate) struct Rules {
     pub(crate) version: u32,
     pub(crate) read: Vec<CString>,
+    /// Where directories may be listed, and nothing else.
+    pub(crate) list: Vec<CString>,
     pub(crate) write: Vec<CString>,
     /// Whether TCP is refused too, for want of a network namespace.
     pub(crate) no_tcp: bool,
@@ -168,14 +170,7 @@ impl ChildSpec {
             binds: places.binds()?,
             directories: places.directories()?,
             masks: places.masks()?,
-            tmp: plan
-                .tmp
-                .as_deref()
-                .map(|it| places::real(it, "directory for /tmp"))
-                .transpose()?
-                .as_deref()
-                .map(c_path)
-                .transpose()?,
+            tmp: places.tmp.as_deref().map(c_path).transpose()?,
             tmp_options: c_string(OsStr::new(&format!("mode=1777,size={}", plan.limits.tmp)))?,
             var_tmp: std::fs::symlink_metadata("/var/tmp").is_ok_and(|at| at.is_dir()),
             proc: capabilities.proc,
@@ -190,13 +185,16 @@ impl ChildSpec {
                 0 => None,
                 version => Some(places.rules(plan, version, namespaces)?),
             },
-            filter: if capabilities.seccomp { seccomp(capabilities, holds) } else { Vec::new() },
+            filter: match capabilities.seccomp {
+                true => seccomp(plan, capabilities, holds),
+                false => Vec::new(),
+            },
             holds,
             cgroup: group.as_ref().map(Group::entrance).transpose()?,
             group,
             caps: Caps::new(plan, namespaces, own_pid_max),
             argv: argv(plan)?,
-            env: env(plan, proxy)?,
+            env: env(plan, proxy, places.tmp.as_deref().filter(|_| !network))?,
             terminal: plan.terminal.as_deref().map(terminal).transpose()?,
             ends: None,
         })
@@ -223,9 +221,12 @@ fn holds(plan: &Plan, capabilities: &HostCapabilities) -> bool {
     plan.hold == Hold::Renames && capabilities.notify && !plan.stage.is_empty()
 }
 
-fn seccomp(capabilities: &HostCapabilities, holds: bool) -> Vec<sock_filter> {
+fn seccomp(plan: &Plan, capabilities: &HostCapabilities, holds: bool) -> Vec<sock_filter> {
     let boundary = match capabilities.namespaces {
-        Namespaces::None => Boundary::Landlock(capabilities.landlock),
+        Namespaces::None => {
+            let writes = !plan.write.is_empty() || !plan.stage.is_empty();
+            Boundary::Landlock { version: capabilities.landlock, writes }
+        }
         Namespaces::User | Namespaces::Root => Boundary::Namespaces,
     };
     filter::sandbox(boundary, if holds { arch::RENAMES } else { &[] })
@@ -264,10 +265,17 @@ fn argv(plan: &Plan) -> Result<Vec<CString>, SandboxError> {
     Ok(argv)
 }
 
-/// The environment of the plan, and where the proxy listens if there is one.
-fn env(plan: &Plan, proxy: Option<SocketAddrV4>) -> Result<Vec<CString>, SandboxError> {
-    let mut env = Vec::with_capacity(plan.env.len() + 8);
-    for (name, value) in &plan.env {
+/// The environment of the plan, where the proxy listens if there is one, and where temporary files go if
+/// that is not `/tmp`.
+fn env(
+    plan: &Plan,
+    proxy: Option<SocketAddrV4>,
+    tmp: Option<&Path>,
+) -> Result<Vec<CString>, SandboxError> {
+    let mut env = Vec::with_capacity(plan.env.len() + 9);
+    let tmp = tmp.map(|it| (OsString::from("TMPDIR"), it.as_os_str().to_owned()));
+    let kept = plan.env.iter().filter(|(name, _)| tmp.is_none() || name != "TMPDIR");
+    for (name, value) in kept.chain(&tmp) {
         let (name, value) = (name.as_bytes(), value.as_bytes());
         if name.is_empty() || name.contains(&b'=') {
             let name = String::from_utf8_lossy(name).into_owned();

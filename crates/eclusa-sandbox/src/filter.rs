@@ -120,8 +120,9 @@ const ABSENT: [c_long; 6] = [
 pub(crate) enum Boundary {
     /// Namespaces: a network that has nothing but a loopback, processes and files of its own.
     Namespaces,
-    /// Landlock of this version alone. The filter refuses what it lets through.
-    Landlock(u32),
+    /// Landlock of this version alone. The filter refuses what it lets through, and where nothing may be
+    /// written all that changes what is known of a file.
+    Landlock { version: u32, writes: bool },
 }
 
 fn load(at: u32) -> sock_filter {
@@ -173,11 +174,15 @@ pub(crate) fn sandbox(boundary: Boundary, held: &[c_long]) -> Vec<sock_filter> {
     no_devices(&mut table);
     no_typing_for_others(&mut table);
     sockets(boundary, &mut table);
-    if let Boundary::Landlock(version) = boundary {
+    if let Boundary::Landlock { version, writes } = boundary {
         // Without a process namespace it is the process group by which all of them are ended at
         // once, so nobody leaves it. Programs are told that they did.
         table.extend([libc::SYS_setsid, libc::SYS_setpgid].map(|it| (it, vec![give(DONE)])));
         nothing_of_others(&mut table);
+        no_flags_of_files(&mut table);
+        if !writes {
+            table.extend(metadata_calls().map(|call| (call, vec![give(REFUSE)])));
+        }
         if version < 3 {
             no_truncation_without_writing(&mut table);
         }
@@ -273,6 +278,47 @@ fn nothing_of_others(table: &mut Table) {
         body.extend([load(argument(1)), jump(EQUAL, 0, 1, 0), give(REFUSE), give(ALLOW)]);
         table.insert(call, body);
     }
+}
+
+/// The calls that change mode, owner, times and attributes of a file, of which Landlock knows nothing.
+pub(crate) fn metadata_calls() -> impl Iterator<Item = c_long> {
+    let common = [
+        libc::SYS_fchmod,
+        libc::SYS_fchmodat,
+        arch::FCHMODAT2,
+        libc::SYS_fchown,
+        libc::SYS_fchownat,
+        libc::SYS_utimensat,
+        libc::SYS_setxattr,
+        libc::SYS_lsetxattr,
+        libc::SYS_fsetxattr,
+        libc::SYS_removexattr,
+        libc::SYS_lremovexattr,
+        libc::SYS_fremovexattr,
+        arch::SETXATTRAT,
+        arch::REMOVEXATTRAT,
+    ];
+    common.into_iter().chain(arch::METADATA)
+}
+
+/// What is known of a file can be changed through a handle that only reads: its flags, its version, and
+/// that it can never be written again.
+fn no_flags_of_files(table: &mut Table) {
+    let requests = [
+        0x4008_6602, // FS_IOC_SETFLAGS
+        0x4004_6602, // the same for programs of 32 bits
+        0x401c_5820, // FS_IOC_FSSETXATTR
+        0x4008_7602, // FS_IOC_SETVERSION
+        0x4080_6685, // FS_IOC_ENABLE_VERITY
+        0x800c_6613, // FS_IOC_SET_ENCRYPTION_POLICY
+    ];
+    let mut body = vec![load(argument(1))];
+    for request in requests {
+        body.extend(when(EQUAL, request, REFUSE));
+    }
+    let rest = table.remove(&libc::SYS_ioctl).unwrap_or_default();
+    body.extend(rest.into_iter().skip(1));
+    table.insert(libc::SYS_ioctl, body);
 }
 
 /// Before its third version Landlock lets files be emptied that cannot be written. `openat2` hides

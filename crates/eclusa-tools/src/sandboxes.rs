@@ -238,6 +238,9 @@ impl Sandboxes {
         let staged = nothing || self.write_tracking() != WriteTracking::Nothing;
         match self.settings().least {
             RequiredEnforcement::Full => true,
+            RequiredEnforcement::FullOrAsk if writes == Writes::Refused => {
+                self.capabilities().holds_reading()
+            }
             RequiredEnforcement::FullOrAsk => self.capabilities().holds_commands(),
             RequiredEnforcement::Partial => staged,
         }

@@ -16,6 +16,8 @@ pub(crate) const REFUSED: [c_long; 0] = [];
 pub(crate) const OPEN: [(c_long, u32); 0] = [];
 pub(crate) const CHMOD: [(c_long, u32); 0] = [];
 pub(crate) const MKNOD: [(c_long, u32); 0] = [];
+/// Those that change what is known of a file.
+pub(crate) const METADATA: [c_long; 0] = [];
 /// The calls that rename.
 pub(crate) const RENAMES: &[c_long] = &[libc::SYS_renameat, libc::SYS_renameat2];
 /// There is none without directories.

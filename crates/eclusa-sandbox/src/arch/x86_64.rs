@@ -17,6 +17,15 @@ pub(crate) const REFUSED: [c_long; 4] =
 pub(crate) const OPEN: [(c_long, u32); 1] = [(libc::SYS_open, 1)];
 pub(crate) const CHMOD: [(c_long, u32); 1] = [(libc::SYS_chmod, 1)];
 pub(crate) const MKNOD: [(c_long, u32); 1] = [(libc::SYS_mknod, 1)];
+/// Those that change what is known of a file.
+pub(crate) const METADATA: [c_long; 6] = [
+    libc::SYS_chmod,
+    libc::SYS_chown,
+    libc::SYS_lchown,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+    libc::SYS_futimesat,
+];
 /// The calls that rename.
 pub(crate) const RENAMES: &[c_long] = &[libc::SYS_rename, libc::SYS_renameat, libc::SYS_renameat2];
 /// The one that renames without directories.

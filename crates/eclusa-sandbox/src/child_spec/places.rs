@@ -21,6 +21,8 @@ pub(super) struct Places {
     read: Vec<PathBuf>,
     hide: Vec<PathBuf>,
     mounts: Vec<PrivateMount>,
+    /// What `/tmp` is, or without namespaces what takes its place.
+    pub(super) tmp: Option<PathBuf>,
     pub(super) cwd: PathBuf,
 }
 
@@ -82,6 +84,7 @@ impl Places {
             write: all(&plan.write, "writable directory")?,
             read: all(&read, "readable directory")?,
             hide,
+            tmp: plan.tmp.as_deref().map(|it| real(it, "directory for /tmp")).transpose()?,
             cwd: real(&plan.cwd, "working directory")?,
         })
     }
@@ -207,7 +210,14 @@ impl Places {
         write.extend(self.stage.iter().map(|one| one.lower.clone()));
         write.extend(DEVICES.map(PathBuf::from));
         write.extend(plan.terminal.as_ref().map(|_| PathBuf::from("/dev/tty")));
+        let mut list = Vec::new();
         let read = if namespaces == Namespaces::None {
+            write.extend(self.tmp.clone());
+            // Names show where contents are shut: otherwise nothing around a secret could be listed.
+            list.clone_from(&self.read);
+            if list.is_empty() {
+                list.push("/".into());
+            }
             readable::readable(&self.read, &self.hide)
         } else {
             write.extend(["/tmp", "/var/tmp", "/run", "/dev/shm", "/dev/pts"].map(PathBuf::from));
@@ -225,6 +235,7 @@ impl Places {
         Ok(Rules {
             version,
             read: paths(read)?,
+            list: paths(list)?,
             write: paths(write)?,
             no_tcp: namespaces == Namespaces::None,
         })

@@ -24,6 +24,8 @@ fn answer(program: &[sock_filter], architecture: u32, number: u32, arguments: [u
     panic!("no end")
 }
 
+const LANDLOCK_1: Boundary = Boundary::Landlock { version: 1, writes: true };
+
 fn asks(number: c_long, arguments: [u32; 6]) -> u32 {
     answer(&sandbox(Boundary::Namespaces, &[]), arch::AUDIT, number as u32, arguments)
 }
@@ -54,7 +56,7 @@ fn every_system_call_gets_the_answer_of_the_table() {
 
 #[test]
 fn what_is_held_waits_and_nothing_else_gets_another_answer() {
-    for boundary in [Boundary::Namespaces, Boundary::Landlock(1)] {
+    for boundary in [Boundary::Namespaces, LANDLOCK_1] {
         let (plain, holding) = (sandbox(boundary, &[]), sandbox(boundary, arch::RENAMES));
         for number in 0..=NEWEST + 1 {
             let held = arch::RENAMES.contains(&c_long::from(number));
@@ -101,7 +103,7 @@ fn sockets_are_for_the_internet_inside_and_for_nobody_without_a_namespace() {
     }
     for family in [libc::AF_INET, libc::AF_INET6] {
         assert_eq!(asks(libc::SYS_socket, [family as u32, 1, 0, 0, 0, 0]), ALLOW);
-        let without = sandbox(Boundary::Landlock(7), &[]);
+        let without = sandbox(Boundary::Landlock { version: 7, writes: true }, &[]);
         let call = libc::SYS_socket as u32;
         assert_eq!(answer(&without, arch::AUDIT, call, [family as u32, 1, 0, 0, 0, 0]), REFUSE);
     }
@@ -115,7 +117,12 @@ fn sockets_are_for_the_internet_inside_and_for_nobody_without_a_namespace() {
 #[test]
 fn without_namespaces_the_filter_refuses_what_landlock_lets_through() {
     let says = |version, call: c_long, arguments| {
-        answer(&sandbox(Boundary::Landlock(version), &[]), arch::AUDIT, call as u32, arguments)
+        answer(
+            &sandbox(Boundary::Landlock { version, writes: true }, &[]),
+            arch::AUDIT,
+            call as u32,
+            arguments,
+        )
     };
     let inside = |call, arguments| asks(call, arguments);
     let flags = |flags: i32| [0, 0, flags as u32, 0, 0, 0];
@@ -150,5 +157,21 @@ fn without_namespaces_the_filter_refuses_what_landlock_lets_through() {
         for call in [libc::SYS_shmget, libc::SYS_shmat, libc::SYS_msgrcv, libc::SYS_semop] {
             assert_eq!((says(version, call, [0; 6]), inside(call, [0; 6])), (REFUSE, ALLOW));
         }
+    }
+}
+
+/// Where nothing may be written, nothing of a file is changed either; its flags never.
+#[test]
+fn without_namespaces_and_without_writing_metadata_stay() {
+    for (writes, expected) in [(true, ALLOW), (false, REFUSE)] {
+        let program = sandbox(Boundary::Landlock { version: 7, writes }, &[]);
+        let says = |call, arguments| answer(&program, arch::AUDIT, call as u32, arguments);
+        for call in metadata_calls() {
+            assert_eq!(says(call, [0; 6]), expected, "{call}");
+            assert_eq!(asks(call, [0; 6]), ALLOW, "{call}");
+        }
+        let ioctl = |request: u32| says(libc::SYS_ioctl, [0, request, 0, 0, 0, 0]);
+        assert_eq!((ioctl(0x4008_6602), ioctl(libc::TIOCSTI as u32)), (REFUSE, REFUSE));
+        assert_eq!(ioctl(libc::TCGETS as u32), ALLOW);
     }
 }

@@ -19,6 +19,7 @@ mod network;
 mod network_pool;
 mod places;
 mod programs;
+mod reading;
 mod talked_to;
 mod together;
 mod user;
