@@ -8,7 +8,7 @@ use std::ffi::{CString, OsStr, OsString};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use libc::sock_filter;
 use rustix::process::Resource;
@@ -42,6 +42,8 @@ pub(crate) struct ChildSpec {
     /// Made inside the private directories, parents first.
     pub(crate) directories: Vec<CString>,
     pub(crate) masks: Vec<Mask>,
+    /// Hidden files inside what may be written that no mount can cover.
+    pub(crate) leased: Vec<PathBuf>,
     /// What is mounted at `/tmp`; without it a new one in memory.
     pub(crate) tmp: Option<CString>,
     pub(crate) tmp_options: CString,
@@ -151,7 +153,6 @@ impl ChildSpec {
         demand(plan, capabilities)?;
         let namespaces = capabilities.namespaces;
         let places = Places::new(plan)?;
-        places.can_hide(namespaces)?;
         let network = namespaces != Namespaces::None;
         let join = plan.network.clone().filter(|_| network);
         let listens = network && (plan.proxy || !plan.hosts.is_empty());
@@ -170,6 +171,7 @@ impl ChildSpec {
             binds: places.binds()?,
             directories: places.directories()?,
             masks: places.masks()?,
+            leased: if network { Vec::new() } else { places.leased()? },
             tmp: places.tmp.as_deref().map(c_path).transpose()?,
             tmp_options: c_string(OsStr::new(&format!("mode=1777,size={}", plan.limits.tmp)))?,
             var_tmp: std::fs::symlink_metadata("/var/tmp").is_ok_and(|at| at.is_dir()),

@@ -1,5 +1,6 @@
 //! A running command: started, watched by a thread of its own, ended with everything it started.
 
+mod leases;
 mod memory;
 mod pipes;
 mod supervise;
@@ -30,6 +31,7 @@ use crate::plan::Plan;
 use crate::reach::Cancel;
 use crate::resource_caps::{Caps, Group};
 use crate::step::{SandboxError, Step, not_cloned, trying};
+use leases::Leases;
 
 /// A command that runs. Dropping it ends the command.
 ///
@@ -79,7 +81,8 @@ impl Sandbox {
         if spec.join.is_none() && capabilities.join {
             spec.join = network_pool::take(spec.namespaces);
         }
-        let watch = supervise::Watch::new(plan, cancel.clone(), enforcement.clone());
+        let leases = Leases::take(&spec.leased)?;
+        let watch = supervise::Watch::new(plan, cancel.clone(), enforcement.clone(), leases);
         let thread = std::thread::Builder::new()
             .name("sandbox".into())
             .spawn(move || match StartedCommand::new(spec) {

@@ -11,6 +11,9 @@ use crate::step::SandboxError;
 /// Devices that are written to.
 const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
+/// The most files that are held by leases: each is an open descriptor.
+const MAX_LEASES: usize = 500;
+
 /// Directories that every sandbox has of its own.
 const PRIVATE: [&str; 4] = ["/tmp", "/var/tmp", "/run", "/dev"];
 
@@ -187,17 +190,32 @@ impl Places {
         self.hide.iter().filter(visible).map(mask).collect()
     }
 
-    /// Without mounts nothing can be hidden inside what may be written: Landlock takes nothing
-    /// back beneath what it gave.
-    pub(super) fn can_hide(&self, namespaces: Namespaces) -> Result<(), SandboxError> {
-        let within =
-            self.hide.iter().find(|path| namespaces == Namespaces::None && self.shown(path));
-        within.map_or(Ok(()), |path| {
-            let path = path.display();
-            Err(SandboxError::Plan(format!(
-                "`{path}` can't be hidden inside a writable directory without namespaces"
-            )))
-        })
+    /// The hidden files inside what may be written: Landlock takes nothing back beneath what it gave, so
+    /// without mounts each of them is held by a lease.
+    pub(super) fn leased(&self) -> Result<Vec<PathBuf>, SandboxError> {
+        let mut files = Vec::new();
+        let mut pending: Vec<PathBuf> =
+            self.hide.iter().filter(|path| self.shown(path)).cloned().collect();
+        while let Some(path) = pending.pop() {
+            let failed = |error: std::io::Error| {
+                let path = path.display();
+                SandboxError::Plan(format!("`{path}` can't be hidden: {error}"))
+            };
+            let about = path.symlink_metadata().map_err(failed)?;
+            if about.is_dir() {
+                for entry in path.read_dir().map_err(failed)? {
+                    pending.push(entry.map_err(failed)?.path());
+                }
+            } else if about.is_file() {
+                files.push(path);
+            }
+            if files.len() > MAX_LEASES {
+                return Err(SandboxError::Plan(format!(
+                    "more than {MAX_LEASES} files are hidden inside a writable directory"
+                )));
+            }
+        }
+        Ok(files)
     }
 
     pub(super) fn rules(

@@ -8,6 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
 
+use super::leases::{self, Leases};
 use super::memory::{self, MemoryWatch};
 use super::{StartedCommand, survivors};
 use crate::capabilities::Enforcement;
@@ -42,6 +43,8 @@ pub(super) struct Watch {
     enforcement: Enforcement,
     disk: Option<(PathBuf, u64)>,
     memory: Option<MemoryWatch>,
+    /// On what nobody of the command may open.
+    leases: Leases,
     /// Where renames of directories are helped.
     staged: Vec<PathBuf>,
 }
@@ -55,7 +58,12 @@ pub(super) enum RenameHelper {
 }
 
 impl Watch {
-    pub(super) fn new(plan: &Plan, cancel: Cancel, enforcement: Enforcement) -> Watch {
+    pub(super) fn new(
+        plan: &Plan,
+        cancel: Cancel,
+        enforcement: Enforcement,
+        leases: Leases,
+    ) -> Watch {
         let place = plan.stage.first().map(|one| &one.upper).or(plan.write.first());
         let place = place.or(plan.tmp.as_ref());
         let disk = plan.limits.disk.zip(place).and_then(|(most, place)| {
@@ -69,7 +77,7 @@ impl Watch {
             Hold::Renames => plan.stage.iter().filter_map(real).collect(),
             Hold::Nothing => Vec::new(),
         };
-        Watch { limits, keep: plan.keep, cancel, enforcement, disk, memory, staged }
+        Watch { limits, keep: plan.keep, cancel, enforcement, disk, memory, leases, staged }
     }
 
     /// Takes the listener, if it is renames that wait there.
@@ -225,7 +233,8 @@ impl<F: FnMut(&[u8])> Supervision<F> {
         let next = next.map(|at| at.saturating_duration_since(Instant::now()));
         let disk = self.watch.disk.as_ref().map(|_| DISK);
         let memory = self.watch.memory.as_ref().map(|_| memory::INTERVAL);
-        let next = [next, disk, memory].into_iter().flatten().min();
+        let leases = self.watch.leases.any().then_some(leases::INTERVAL);
+        let next = [next, disk, memory, leases].into_iter().flatten().min();
         next.and_then(|next| Timespec::try_from(next + Duration::from_micros(500)).ok())
     }
 
@@ -274,6 +283,12 @@ impl<F: FnMut(&[u8])> Supervision<F> {
     /// Looks at the limits that nobody tells us about.
     fn check(&mut self, deadline: Option<Instant>) {
         let now = Instant::now();
+        if self.watch.leases.wanted_by_now() {
+            // Whoever waits for the file gets nothing of it, as long as it is dead before it is given up.
+            self.ended = Some(Ended::Secret);
+            self.phase = Phase::Over;
+            return;
+        }
         if matches!(self.phase, Phase::Runs) && self.too_much_memory() {
             // Every further moment costs others their memory.
             self.ended = Some(Ended::Memory);
@@ -329,6 +344,9 @@ impl<F: FnMut(&[u8])> Supervision<F> {
     fn finish(mut self, began: Instant) -> Result<Exit, SandboxError> {
         if !self.started.namespace {
             survivors::kill_group(self.started.child.pid, DEATH);
+        }
+        if self.watch.leases.wanted() {
+            self.ended = Some(Ended::Secret);
         }
         drop(self.started.guardian.take());
         if let Some(group) = &self.started.group {

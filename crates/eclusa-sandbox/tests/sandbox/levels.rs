@@ -306,17 +306,3 @@ fn a_foreign_proc_is_said_to_be_one() {
     let exit = Sandbox::spawn(&plan, &capabilities, |_| {}).unwrap().wait().unwrap();
     assert_eq!(exit.enforcement, Enforcement::Partial(vec![Missing::FreshProc]));
 }
-
-#[test]
-fn without_namespaces_nothing_is_said_to_be_hidden_inside_what_can_be_written() {
-    let world = World::new();
-    let (mut plan, capabilities) = in_place(&world, "cat in.txt");
-    plan.hide.push(world.path("ws/in.txt"));
-    let error = Sandbox::spawn(&plan, &capabilities, |_| {}).unwrap_err().to_string();
-    assert!(error.contains("can't be hidden inside a writable directory"), "{error}");
-    let mut plan = world.read_only("cat in.txt");
-    plan.may_lack = WITHOUT_NAMESPACES.to_vec();
-    plan.hide.push(world.path("ws/in.txt"));
-    let exit = Sandbox::spawn(&plan, &capabilities, |_| {}).unwrap().wait().unwrap();
-    assert!(exit.output.text().ends_with("Permission denied\n"), "{}", exit.output.text());
-}

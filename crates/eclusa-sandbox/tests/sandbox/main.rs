@@ -13,6 +13,7 @@ mod directory_renames;
 mod escape;
 mod git_config;
 mod layer_pool;
+mod leases;
 mod levels;
 mod limits;
 mod network;
