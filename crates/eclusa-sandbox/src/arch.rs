@@ -17,6 +17,25 @@ pub(crate) const FCHMODAT2: libc::c_long = 452;
 pub(crate) const SETXATTRAT: libc::c_long = 463;
 pub(crate) const REMOVEXATTRAT: libc::c_long = 466;
 
+/// What a call does that takes a path without a directory before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ByPath {
+    Mode,
+    Owner,
+    LinkOwner,
+    /// Times in seconds.
+    Seconds,
+    /// Times in microseconds.
+    Times,
+    /// The same, with a directory.
+    TimesAt,
+}
+
+/// What a call of this number does, if it is one that only this processor has.
+pub(crate) fn by_path(number: libc::c_long) -> Option<ByPath> {
+    METADATA.iter().find(|(call, _)| *call == number).map(|(_, it)| *it)
+}
+
 unsafe extern "C" {
     static eclusa_init_begin: u8;
     static eclusa_init_end: u8;

@@ -18,8 +18,8 @@ pub enum Missing {
     Landlock,
     /// No seccomp filter.
     Seccomp,
-    /// Without namespaces, and with Landlock before its sixth version: a command can send signals to
-    /// other processes of the user.
+    /// Without namespaces, with Landlock before its sixth version, and where no supervisor can look at
+    /// system calls: a command can send signals to other processes of the user.
     Signals,
 }
 
@@ -171,6 +171,29 @@ impl HostCapabilities {
         self.staging_method() != StagingMethod::Refuse
     }
 
+    /// What a command that writes can do outside of what it may write, where it is not held: empty with
+    /// namespaces, and without them where a supervisor looks at its system calls. That files outside cannot be
+    /// emptied is held wherever a command runs at all.
+    #[must_use]
+    pub fn lacks_outside(&self) -> Vec<&'static str> {
+        let metadata = self.namespaces != Namespaces::None || self.notify;
+        let parts = [
+            (self.keeps_signals(), "signals to other processes"),
+            (metadata, "mode, owner, times and attributes of files outside"),
+        ];
+        parts.into_iter().filter(|(held, _)| !held).map(|(_, what)| what).collect()
+    }
+
+    /// Whether signals, truncation and metadata outside are held for a command that writes.
+    #[must_use]
+    pub fn holds_outside(&self) -> bool {
+        self.holds_reading() && self.lacks_outside().is_empty()
+    }
+
+    fn keeps_signals(&self) -> bool {
+        self.namespaces != Namespaces::None || self.landlock >= 6 || self.notify
+    }
+
     /// Whether the commands of one session can share a loopback network. Otherwise each has its own.
     #[must_use]
     pub fn shares_networks(&self) -> bool {
@@ -187,7 +210,7 @@ impl HostCapabilities {
             (namespaces && self.proc, Missing::FreshProc),
             (self.landlock > 0, Missing::Landlock),
             (self.seccomp, Missing::Seccomp),
-            (namespaces || self.landlock == 0 || self.landlock >= 6, Missing::Signals),
+            (self.landlock == 0 || self.keeps_signals(), Missing::Signals),
         ];
         parts.into_iter().filter(|(there, _)| !there).map(|(_, missing)| missing).collect()
     }
@@ -249,7 +272,10 @@ impl HostCapabilities {
                 self.seccomp = false;
                 self.notify = false;
             }
-            Missing::Signals => return self.with_landlock(5),
+            Missing::Signals => {
+                self.notify = false;
+                return self.with_landlock(5);
+            }
         }
         self
     }

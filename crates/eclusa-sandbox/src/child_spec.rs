@@ -10,12 +10,13 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use libc::sock_filter;
+use libc::{c_long, sock_filter};
 use rustix::process::Resource;
 
 use crate::arch;
 use crate::capabilities::{HostCapabilities, Missing, Namespaces};
 use crate::filter::{self, Boundary};
+use crate::notify::SIGNALS;
 use crate::plan::{Hold, Plan};
 use crate::resource_caps::{Caps, Group};
 use crate::shared_network::SharedNetwork;
@@ -63,6 +64,8 @@ pub(crate) struct ChildSpec {
     pub(crate) filter: Vec<sock_filter>,
     /// Whether the filter has calls that go to a supervisor.
     pub(crate) holds: bool,
+    /// Without namespaces: what the command may write, for that supervisor.
+    pub(crate) own: Vec<PathBuf>,
     /// Where the child enters its control group.
     pub(crate) cgroup: Option<OwnedFd>,
     pub(crate) group: Option<Group>,
@@ -162,7 +165,7 @@ impl ChildSpec {
         });
         let own_pid_max = kernel_is_at_least((6, 14));
         let group = Group::new(plan)?;
-        let holds = capabilities.seccomp && holds(plan, capabilities);
+        let held = held(plan, capabilities);
         Ok(ChildSpec {
             namespaces,
             maps: IdMaps::of_caller(),
@@ -188,10 +191,11 @@ impl ChildSpec {
                 version => Some(places.rules(plan, version, namespaces)?),
             },
             filter: match capabilities.seccomp {
-                true => seccomp(plan, capabilities, holds),
+                true => seccomp(plan, capabilities, &held),
                 false => Vec::new(),
             },
-            holds,
+            holds: !held.is_empty(),
+            own: if network { Vec::new() } else { places.own() },
             cgroup: group.as_ref().map(Group::entrance).transpose()?,
             group,
             caps: Caps::new(plan, namespaces, own_pid_max),
@@ -217,21 +221,38 @@ fn demand(plan: &Plan, capabilities: &HostCapabilities) -> Result<(), SandboxErr
     lacking.map_or(Ok(()), |lacking| Err(SandboxError::Unable { lacking, enforcement }))
 }
 
-/// Whether renames wait for help. Those that cannot be helped fail as the overlay lets them fail,
-/// and harm nothing.
-fn holds(plan: &Plan, capabilities: &HostCapabilities) -> bool {
-    plan.hold == Hold::Renames && capabilities.notify && !plan.stage.is_empty()
+/// Which calls wait for a supervisor. With namespaces renames, for help: those that cannot be helped fail
+/// as the overlay lets them fail, and harm nothing. Without them what Landlock does not hold.
+fn held(plan: &Plan, capabilities: &HostCapabilities) -> Vec<c_long> {
+    if !capabilities.seccomp || !capabilities.notify {
+        return Vec::new();
+    }
+    if capabilities.namespaces != Namespaces::None {
+        let renames = plan.hold == Hold::Renames && !plan.stage.is_empty();
+        return if renames { arch::RENAMES.to_vec() } else { Vec::new() };
+    }
+    let mut held = Vec::new();
+    if capabilities.landlock < 6 {
+        held.extend(SIGNALS);
+    }
+    if writes(plan) {
+        held.extend(filter::metadata_calls());
+    }
+    held
 }
 
-fn seccomp(plan: &Plan, capabilities: &HostCapabilities, holds: bool) -> Vec<sock_filter> {
+fn writes(plan: &Plan) -> bool {
+    !plan.write.is_empty() || !plan.stage.is_empty()
+}
+
+fn seccomp(plan: &Plan, capabilities: &HostCapabilities, held: &[c_long]) -> Vec<sock_filter> {
     let boundary = match capabilities.namespaces {
         Namespaces::None => {
-            let writes = !plan.write.is_empty() || !plan.stage.is_empty();
-            Boundary::Landlock { version: capabilities.landlock, writes }
+            Boundary::Landlock { version: capabilities.landlock, writes: writes(plan) }
         }
         Namespaces::User | Namespaces::Root => Boundary::Namespaces,
     };
-    filter::sandbox(boundary, if holds { arch::RENAMES } else { &[] })
+    filter::sandbox(boundary, held)
 }
 
 /// What holds for each process. The number of processes counts the user's others too, unless the

@@ -190,6 +190,10 @@ fn trial(capabilities: &HostCapabilities, workspace: Option<&Path>) -> Result<()
     let mut plan = Plan::new(vec!["/".into()], "/");
     plan.may_lack = capabilities.missing();
     plan.stage.extend(layers.as_ref().map(|it| it.staging(workspace)));
+    if capabilities.namespaces == Namespaces::None {
+        // So that there is something for a supervisor to look at.
+        plan.write.push("/dev/null".into());
+    }
     if capabilities.join {
         plan.network = Some(network_pool::make(capabilities.namespaces)?);
     }

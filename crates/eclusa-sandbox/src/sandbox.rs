@@ -1,5 +1,6 @@
 //! A running command: started, watched by a thread of its own, ended with everything it started.
 
+mod helper;
 mod leases;
 mod memory;
 mod pipes;
@@ -27,10 +28,12 @@ use crate::exit::Exit;
 use crate::guardian::Guardian;
 use crate::init;
 use crate::network_pool;
+use crate::notify::OwnSide;
 use crate::plan::Plan;
 use crate::reach::Cancel;
 use crate::resource_caps::{Caps, Group};
 use crate::step::{SandboxError, Step, not_cloned, trying};
+use helper::Helper;
 use leases::Leases;
 
 /// A command that runs. Dropping it ends the command.
@@ -82,7 +85,10 @@ impl Sandbox {
             spec.join = network_pool::take(spec.namespaces);
         }
         let leases = Leases::take(&spec.leased)?;
-        let watch = supervise::Watch::new(plan, cancel.clone(), enforcement.clone(), leases);
+        let own = spec.holds && spec.namespaces == Namespaces::None;
+        let own = own.then(|| OwnSide::new(&spec.own)).transpose();
+        let own = own.map_err(trying("open what may be written"))?;
+        let watch = supervise::Watch::new(plan, cancel.clone(), enforcement.clone(), leases, own);
         let thread = std::thread::Builder::new()
             .name("sandbox".into())
             .spawn(move || match StartedCommand::new(spec) {
@@ -92,10 +98,10 @@ impl Sandbox {
                     Err(SandboxError::System { what: "start the command", source: message })
                 }
                 Ok((started, mut handed)) => {
-                    let rename_helper = watch.help_renames(&mut handed.held);
+                    let helper = Helper::new(handed.held.take());
                     let _ = tell.send(Ok(handed.listener));
                     drop(tell);
-                    supervise::supervise(started, watch, progress, rename_helper)
+                    supervise::supervise(started, watch, progress, helper)
                 }
             })
             .map_err(trying("start a thread"))?;

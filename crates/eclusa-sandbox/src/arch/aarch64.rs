@@ -2,6 +2,8 @@
 
 use libc::c_long;
 
+use super::ByPath;
+
 /// What the kernel calls this processor where a filter looks at it.
 pub(crate) const AUDIT: u32 = 0xc000_00b7;
 /// What an executable for it says.
@@ -17,7 +19,7 @@ pub(crate) const OPEN: [(c_long, u32); 0] = [];
 pub(crate) const CHMOD: [(c_long, u32); 0] = [];
 pub(crate) const MKNOD: [(c_long, u32); 0] = [];
 /// Those that change what is known of a file.
-pub(crate) const METADATA: [c_long; 0] = [];
+pub(crate) const METADATA: [(c_long, ByPath); 0] = [];
 /// The calls that rename.
 pub(crate) const RENAMES: &[c_long] = &[libc::SYS_renameat, libc::SYS_renameat2];
 /// There is none without directories.

@@ -2,6 +2,8 @@
 
 use libc::c_long;
 
+use super::ByPath;
+
 /// What the kernel calls this processor where a filter looks at it.
 pub(crate) const AUDIT: u32 = 0xc000_003e;
 /// What an executable for it says.
@@ -18,13 +20,13 @@ pub(crate) const OPEN: [(c_long, u32); 1] = [(libc::SYS_open, 1)];
 pub(crate) const CHMOD: [(c_long, u32); 1] = [(libc::SYS_chmod, 1)];
 pub(crate) const MKNOD: [(c_long, u32); 1] = [(libc::SYS_mknod, 1)];
 /// Those that change what is known of a file.
-pub(crate) const METADATA: [c_long; 6] = [
-    libc::SYS_chmod,
-    libc::SYS_chown,
-    libc::SYS_lchown,
-    libc::SYS_utime,
-    libc::SYS_utimes,
-    libc::SYS_futimesat,
+pub(crate) const METADATA: [(c_long, ByPath); 6] = [
+    (libc::SYS_chmod, ByPath::Mode),
+    (libc::SYS_chown, ByPath::Owner),
+    (libc::SYS_lchown, ByPath::LinkOwner),
+    (libc::SYS_utime, ByPath::Seconds),
+    (libc::SYS_utimes, ByPath::Times),
+    (libc::SYS_futimesat, ByPath::TimesAt),
 ];
 /// The calls that rename.
 pub(crate) const RENAMES: &[c_long] = &[libc::SYS_rename, libc::SYS_renameat, libc::SYS_renameat2];

@@ -179,6 +179,11 @@ impl Places {
         directories.iter().map(|path| c_path(path)).collect()
     }
 
+    /// What may be written at its own place.
+    pub(super) fn own(&self) -> Vec<PathBuf> {
+        self.write.iter().chain(&self.tmp).cloned().collect()
+    }
+
     /// What is hidden, unless a private directory covers it already.
     pub(super) fn masks(&self) -> Result<Vec<Mask>, SandboxError> {
         let visible = |path: &&PathBuf| {

@@ -1,6 +1,5 @@
 //! The watch over a running command: its output, its time, its end, and the end of its children.
 
-use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -8,14 +7,15 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
 
+use super::helper::Helper;
 use super::leases::{self, Leases};
 use super::memory::{self, MemoryWatch};
 use super::{StartedCommand, survivors};
 use crate::capabilities::Enforcement;
-use crate::exit::{DirRenames, Ended, Exit, How};
+use crate::exit::{Ended, Exit, How};
 use crate::init::{ENDED, NOT_EXECUTED};
 use crate::kernel;
-use crate::notify::{self, Watching};
+use crate::notify::OwnSide;
 use crate::output::Keeper;
 use crate::plan::{Hold, Keep, Limits, Plan, Staging};
 use crate::reach::Cancel;
@@ -47,14 +47,8 @@ pub(super) struct Watch {
     leases: Leases,
     /// Where renames of directories are helped.
     staged: Vec<PathBuf>,
-}
-
-/// Who answers the renames that wait: nobody until there is one, then a thread. Most commands
-/// rename no directory.
-pub(super) enum RenameHelper {
-    Nobody,
-    Waiting(OwnedFd),
-    At(Watching<DirRenames>),
+    /// Without namespaces: what the command may change.
+    own: Option<OwnSide>,
 }
 
 impl Watch {
@@ -63,6 +57,7 @@ impl Watch {
         cancel: Cancel,
         enforcement: Enforcement,
         leases: Leases,
+        own: Option<OwnSide>,
     ) -> Watch {
         let place = plan.stage.first().map(|one| &one.upper).or(plan.write.first());
         let place = place.or(plan.tmp.as_ref());
@@ -77,34 +72,7 @@ impl Watch {
             Hold::Renames => plan.stage.iter().filter_map(real).collect(),
             Hold::Nothing => Vec::new(),
         };
-        Watch { limits, keep: plan.keep, cancel, enforcement, disk, memory, leases, staged }
-    }
-
-    /// Takes the listener, if it is renames that wait there.
-    pub(super) fn help_renames(&self, held: &mut Option<OwnedFd>) -> RenameHelper {
-        match held.take_if(|_| !self.staged.is_empty()) {
-            Some(listener) => RenameHelper::Waiting(listener),
-            None => RenameHelper::Nobody,
-        }
-    }
-}
-
-impl RenameHelper {
-    /// Begins to answer. If no thread can be had, the calls fail, as they would without anybody
-    /// who helps them.
-    fn begin(&mut self, staged: &[PathBuf]) {
-        if let RenameHelper::Waiting(listener) = std::mem::replace(self, RenameHelper::Nobody)
-            && let Ok(watching) = notify::help_renames(listener, staged.to_vec())
-        {
-            *self = RenameHelper::At(watching);
-        }
-    }
-
-    fn finish(self) -> DirRenames {
-        match self {
-            RenameHelper::At(watching) => watching.finish().unwrap_or_default(),
-            RenameHelper::Nobody | RenameHelper::Waiting(_) => DirRenames::default(),
-        }
+        Watch { limits, keep: plan.keep, cancel, enforcement, disk, memory, leases, staged, own }
     }
 }
 
@@ -128,7 +96,7 @@ struct Supervision<F> {
     watch: Watch,
     progress: F,
     keeper: Keeper,
-    rename_helper: RenameHelper,
+    helper: Helper,
     buffer: Vec<u8>,
     open: bool,
     phase: Phase,
@@ -143,7 +111,7 @@ pub(super) fn supervise(
     started: StartedCommand,
     watch: Watch,
     progress: impl FnMut(&[u8]),
-    rename_helper: RenameHelper,
+    helper: Helper,
 ) -> Result<Exit, SandboxError> {
     let began = Instant::now();
     rustix::io::ioctl_fionbio(&started.output, true).map_err(trying("watch the output"))?;
@@ -154,7 +122,7 @@ pub(super) fn supervise(
         watch,
         progress,
         keeper,
-        rename_helper,
+        helper,
         buffer: Vec::new(),
         open: true,
         phase: Phase::Runs,
@@ -172,17 +140,15 @@ impl<F: FnMut(&[u8])> Supervision<F> {
     /// Waits for the next thing to happen, and deals with it.
     fn turn(&mut self, deadline: Option<Instant>) -> Result<(), SandboxError> {
         let timeout = self.timeout(deadline);
-        let (renames, wanted) = match &self.rename_helper {
-            RenameHelper::Waiting(listener) => (listener, PollFlags::IN),
-            RenameHelper::Nobody | RenameHelper::At(_) => {
-                (self.watch.cancel.event(), PollFlags::empty())
-            }
+        let (calls, wanted) = match &self.helper {
+            Helper::Waiting(listener) => (listener, PollFlags::IN),
+            Helper::Nobody | Helper::At(_) => (self.watch.cancel.event(), PollFlags::empty()),
         };
         let mut polled = [
             PollFd::new(&self.started.status, PollFlags::IN),
             PollFd::new(&self.started.child.pidfd, PollFlags::IN),
             PollFd::new(self.watch.cancel.event(), PollFlags::IN),
-            PollFd::new(renames, wanted),
+            PollFd::new(calls, wanted),
             PollFd::new(&self.started.output, PollFlags::IN),
         ];
         // A closed pipe would wake us for ever.
@@ -192,14 +158,15 @@ impl<F: FnMut(&[u8])> Supervision<F> {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(trying("watch the command")(error)),
         }
-        let renames = polled.get(3).map_or(PollFlags::empty(), PollFd::revents);
+        let calls = polled.get(3).map_or(PollFlags::empty(), PollFd::revents);
         let [status, gone, cancel, _, output] =
             polled.map(|one| one.revents().intersects(PollFlags::IN | PollFlags::HUP));
-        if renames.contains(PollFlags::IN) {
-            self.rename_helper.begin(&self.watch.staged);
-        } else if renames.contains(PollFlags::HUP) {
-            // Nobody is left who could rename anything.
-            self.rename_helper = RenameHelper::Nobody;
+        if calls.contains(PollFlags::IN) {
+            let group = self.started.child.pid;
+            self.helper.begin(&mut self.watch.own, &self.watch.staged, group);
+        } else if calls.contains(PollFlags::HUP) {
+            // Nobody is left who could make one.
+            self.helper = Helper::Nobody;
         }
         if output && self.open {
             self.read();
@@ -377,7 +344,7 @@ impl<F: FnMut(&[u8])> Supervision<F> {
             cpu: used.as_ref().map(|used| used.cpu).unwrap_or_default(),
             peak_memory: used.map_or(0, |used| used.peak_kib.saturating_mul(1024)),
             output: self.keeper.finish(),
-            dir_renames: self.rename_helper.finish(),
+            dir_renames: self.helper.finish(),
             enforcement: self.watch.enforcement,
             caps: self.started.caps,
         })

@@ -175,7 +175,6 @@ fn without_namespaces_nothing_outside_is_emptied_on_an_older_kernel_either() {
         let older = capabilities.clone().with_landlock(version);
         let mut plan = plan.clone();
         plan.may_lack = older.missing();
-        assert_eq!(older.missing().contains(&Missing::Signals), version < 6);
         let exit = Sandbox::spawn(&plan, &older, |_| {}).unwrap().wait().unwrap();
         let said = exit.output.text();
         assert!(said.contains("\n2 ") && said.starts_with("1 "), "{version}: {said}");

@@ -18,6 +18,7 @@ mod levels;
 mod limits;
 mod network;
 mod network_pool;
+mod outside;
 mod places;
 mod programs;
 mod reading;

@@ -8,10 +8,10 @@ use eclusa_sandbox::{Exit, HostCapabilities, Plan, Sandbox, probe, test_support}
 use crate::world::{World, test_root};
 
 /// The versions in which Landlock learned something that matters here.
-const VERSIONS: [u32; 4] = [1, 2, 3, 6];
+pub(crate) const VERSIONS: [u32; 4] = [1, 2, 3, 6];
 
 /// A machine without namespaces.
-fn machine() -> HostCapabilities {
+pub(crate) fn machine() -> HostCapabilities {
     test_support::namespaces().unwrap();
     let state = tempfile::tempdir_in(test_root()).unwrap();
     probe(state.path())
@@ -33,7 +33,7 @@ fn run(plan: &Plan, machine: &HostCapabilities) -> Exit {
 
 /// Each attempt is a system call that prints its name if it succeeds. `P` is a path outside, `L` the same
 /// with a length that a filter could take for a flag, `B` room for an answer.
-fn attempts(host: u32) -> String {
+pub(crate) fn attempts(host: u32) -> String {
     let calls = [
         ("fchmodat", libc::SYS_fchmodat, "-100, $p, 0600"),
         ("fchmodat2", 452, "-100, $p, 0600, 0"),

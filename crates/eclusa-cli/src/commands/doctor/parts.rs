@@ -91,6 +91,8 @@ fn fix(machine: &HostCapabilities, part: Missing) -> Option<&'static str> {
             "Linux 5.13 or newer with `landlock` among the `lsm=` of the kernel's command line",
         ),
         Missing::Seccomp => Some("a kernel with CONFIG_SECCOMP_FILTER"),
-        Missing::Signals => Some("Linux 6.12 or newer"),
+        Missing::Signals => {
+            Some("Linux 6.12 or newer, or a seccomp profile that lets a listener be made")
+        }
     }
 }
