@@ -5,7 +5,7 @@ mod places;
 mod readable;
 
 use std::ffi::{CString, OsStr, OsString};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use rustix::process::Resource;
 use crate::arch;
 use crate::capabilities::{HostCapabilities, Missing, Namespaces};
 use crate::filter::{self, Boundary};
-use crate::notify::SIGNALS;
+use crate::notify::{SIGNALS, SOCKETS};
 use crate::plan::{Hold, Plan};
 use crate::resource_caps::{Caps, Group};
 use crate::shared_network::SharedNetwork;
@@ -56,6 +56,8 @@ pub(crate) struct ChildSpec {
     pub(crate) network: bool,
     /// Where the proxy listens, if there is one.
     pub(crate) proxy: Option<SocketAddrV4>,
+    /// The proxy's listener, where it is made outside.
+    pub(crate) listener: Option<OwnedFd>,
     /// The network that it joins, instead of a new one.
     pub(crate) join: Option<SharedNetwork>,
     pub(crate) cwd: CString,
@@ -158,14 +160,21 @@ impl ChildSpec {
         let places = Places::new(plan)?;
         let network = namespaces != Namespaces::None;
         let join = plan.network.clone().filter(|_| network);
-        let listens = network && (plan.proxy || !plan.hosts.is_empty());
-        let proxy = listens.then(|| match &join {
-            Some(shared) => shared.proxy_address(),
-            None => SocketAddrV4::new(Ipv4Addr::LOCALHOST, crate::PROXY_PORT),
-        });
+        let held = held(plan, capabilities);
+        let wanted = plan.proxy || !plan.hosts.is_empty();
+        // Without a network of its own the command is led to a listener on the machine's loopback.
+        let reaches = !network && held.contains(&libc::SYS_connect);
+        let listener = if wanted && reaches { Some(listener()?) } else { None };
+        let proxy = match (&listener, &join) {
+            (Some((_, address)), _) => Some(*address),
+            (None, Some(shared)) if wanted => Some(shared.proxy_address()),
+            (None, None) if wanted && network => {
+                Some(SocketAddrV4::new(Ipv4Addr::LOCALHOST, crate::PROXY_PORT))
+            }
+            _ => None,
+        };
         let own_pid_max = kernel_is_at_least((6, 14));
         let group = Group::new(plan)?;
-        let held = held(plan, capabilities);
         Ok(ChildSpec {
             namespaces,
             maps: IdMaps::of_caller(),
@@ -183,6 +192,7 @@ impl ChildSpec {
             own_pid_max,
             network,
             proxy,
+            listener: listener.map(|(listener, _)| listener),
             join,
             cwd: c_path(&places.cwd)?,
             rlimits: rlimits(plan, namespaces),
@@ -221,6 +231,16 @@ fn demand(plan: &Plan, capabilities: &HostCapabilities) -> Result<(), SandboxErr
     lacking.map_or(Ok(()), |lacking| Err(SandboxError::Unable { lacking, enforcement }))
 }
 
+/// A listener on the machine's loopback, at a port that is free.
+fn listener() -> Result<(OwnedFd, SocketAddrV4), SandboxError> {
+    let failed = |error| trying("make a listener for the proxy")(error);
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed)?;
+    match listener.local_addr().map_err(failed)? {
+        SocketAddr::V4(address) => Ok((listener.into(), address)),
+        SocketAddr::V6(_) => Err(failed(std::io::ErrorKind::AddrNotAvailable.into())),
+    }
+}
+
 /// Which calls wait for a supervisor. With namespaces renames, for help: those that cannot be helped fail
 /// as the overlay lets them fail, and harm nothing. Without them what Landlock does not hold.
 fn held(plan: &Plan, capabilities: &HostCapabilities) -> Vec<c_long> {
@@ -237,6 +257,7 @@ fn held(plan: &Plan, capabilities: &HostCapabilities) -> Vec<c_long> {
     }
     if writes(plan) {
         held.extend(filter::metadata_calls());
+        held.extend(SOCKETS);
     }
     held
 }
@@ -248,7 +269,8 @@ fn writes(plan: &Plan) -> bool {
 fn seccomp(plan: &Plan, capabilities: &HostCapabilities, held: &[c_long]) -> Vec<sock_filter> {
     let boundary = match capabilities.namespaces {
         Namespaces::None => {
-            Boundary::Landlock { version: capabilities.landlock, writes: writes(plan) }
+            let (version, writes) = (capabilities.landlock, writes(plan));
+            Boundary::Landlock { version, writes, network: held.contains(&libc::SYS_connect) }
         }
         Namespaces::User | Namespaces::Root => Boundary::Namespaces,
     };

@@ -125,8 +125,9 @@ pub(crate) enum Boundary {
     /// Namespaces: a network that has nothing but a loopback, processes and files of its own.
     Namespaces,
     /// Landlock of this version alone. The filter refuses what it lets through, and where nothing may be
-    /// written all that changes what is known of a file.
-    Landlock { version: u32, writes: bool },
+    /// written all that changes what is known of a file. With a `network` sockets can be made, and a
+    /// supervisor says where they lead.
+    Landlock { version: u32, writes: bool, network: bool },
 }
 
 fn load(at: u32) -> sock_filter {
@@ -177,7 +178,7 @@ pub(crate) fn sandbox(boundary: Boundary, held: &[c_long]) -> Vec<sock_filter> {
     no_devices(&mut table);
     no_typing_for_others(&mut table);
     sockets(boundary, &mut table);
-    if let Boundary::Landlock { version, writes } = boundary {
+    if let Boundary::Landlock { version, writes, .. } = boundary {
         // Without a process namespace it is the process group by which all of them are ended at
         // once, so nobody leaves it. Programs are told that they did.
         table.extend([libc::SYS_setsid, libc::SYS_setpgid].map(|it| (it, vec![give(DONE)])));
@@ -265,6 +266,9 @@ fn sockets(boundary: Boundary, table: &mut Table) {
             jump(EQUAL, libc::NETLINK_ROUTE as u32, 0, 1),
             give(ALLOW),
         ]);
+    }
+    if let Boundary::Landlock { network: true, .. } = boundary {
+        alone::sockets(&mut body, table);
     }
     body.push(give(REFUSE));
     table.insert(libc::SYS_socket, body);

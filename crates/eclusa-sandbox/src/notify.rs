@@ -7,7 +7,7 @@
 //! * [`help_renames`]: an overlay refuses to rename a directory of the workspace (`EXDEV`), on
 //!   which `git mv`, `os.rename` and `fs.renameSync` rely. Here it is done piece by piece.
 //!
-//! * `OwnSide`: without namespaces, signals to other processes and metadata of files outside.
+//! * `OwnSide`: without namespaces, signals to other processes, metadata of files outside, and the network.
 //!
 //! What a call says is read from the memory of a process that goes on running, and that may change
 //! it at any time. So nothing is decided by it that protects anything: a call that goes on is held
@@ -31,6 +31,7 @@ use rustix::{
 pub use crate::exit::DirRenames;
 pub use dir_rename::help_renames;
 pub use filter::renames;
+pub(crate) use network::{Reachable, SOCKETS};
 pub(crate) use outside::{OwnSide, SIGNALS};
 
 mod caller;
@@ -38,6 +39,7 @@ mod dir_rename;
 mod filter;
 mod kernel;
 mod moving;
+mod network;
 mod outside;
 mod times;
 

@@ -28,7 +28,7 @@ use crate::exit::Exit;
 use crate::guardian::Guardian;
 use crate::init;
 use crate::network_pool;
-use crate::notify::OwnSide;
+use crate::notify::{OwnSide, Reachable};
 use crate::plan::Plan;
 use crate::reach::Cancel;
 use crate::resource_caps::{Caps, Group};
@@ -53,7 +53,6 @@ pub struct Sandbox {
 type Begun = Result<Option<OwnedFd>, SandboxError>;
 
 /// What the child handed over.
-#[derive(Default)]
 struct HandedFds {
     listener: Option<OwnedFd>,
     held: Option<OwnedFd>,
@@ -86,7 +85,7 @@ impl Sandbox {
         }
         let leases = Leases::take(&spec.leased)?;
         let own = spec.holds && spec.namespaces == Namespaces::None;
-        let own = own.then(|| OwnSide::new(&spec.own)).transpose();
+        let own = own.then(|| OwnSide::new(&spec.own, Reachable::new(spec.proxy))).transpose();
         let own = own.map_err(trying("open what may be written"))?;
         let watch = supervise::Watch::new(plan, cancel.clone(), enforcement.clone(), leases, own);
         let thread = std::thread::Builder::new()
@@ -210,7 +209,8 @@ impl StartedCommand {
         let _ = rustix::pipe::fcntl_setpipe_size(&output, supervise::CHUNK);
         let nothing = dev_null()?;
         let init = init::program().map_err(trying("make the first program"))?;
-        let handed = spec.proxy.is_some() || spec.holds;
+        let listens = spec.proxy.is_some() && spec.listener.is_none();
+        let handed = listens || spec.holds;
         let hand = if handed { Some(socket_pair()?) } else { None };
         let pointers = |strings: &[std::ffi::CString]| {
             let mut list: Vec<_> = strings.iter().map(|string| string.as_ptr()).collect();
@@ -242,9 +242,9 @@ impl StartedCommand {
         if read == message.len() {
             return Err(failed(message, &spec));
         }
-        let mut handed = HandedFds::default();
+        let mut handed = HandedFds { listener: spec.listener.take(), held: None };
         if let Some((ours, _)) = &hand {
-            if spec.proxy.is_some() {
+            if listens {
                 handed.listener = Some(receive(ours)?);
             }
             if spec.holds {

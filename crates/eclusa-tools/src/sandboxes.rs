@@ -16,7 +16,7 @@ use std::{
 use eclusa::{policy::HiddenPaths, settings::RequiredEnforcement};
 use eclusa_net::HostAccess;
 use eclusa_sandbox::{
-    HostCapabilities, Identity, Limits, Plan, Sandbox, SandboxError, StagingMethod,
+    HostCapabilities, Identity, Limits, Missing, Plan, Sandbox, SandboxError, StagingMethod,
     git_environment_of, personal_git_settings,
     proxy::{HostRule, Hosts, Proxy},
 };
@@ -195,6 +195,13 @@ impl Sandboxes {
         plan.hide.push(pool.place().to_owned());
         plan.hide.extend([self.0.sessions.place(), self.0.caches.place()].map(Path::to_owned));
         plan.proxy = order.writes != Writes::Refused;
+        if settings.model_proxy.is_some()
+            && self.capabilities().missing().contains(&Missing::Namespaces)
+        {
+            // Its listener would be the machine's, and whoever found it could use the person's models.
+            plan.hosts.clear();
+            plan.proxy = false;
+        }
         if let Some(session) = &session {
             session.furnish(&mut plan);
             if settings.model_proxy.is_none() {

@@ -33,6 +33,13 @@ pub(super) struct Caller {
     root: OwnedFd,
 }
 
+/// A socket of the caller's, as far as another can take its place.
+pub(super) struct Socket {
+    pub(super) inode: u64,
+    pub(super) nonblocking: bool,
+    pub(super) close_on_exec: bool,
+}
+
 /// A name in a directory.
 #[derive(Debug)]
 pub(super) struct Place {
@@ -100,6 +107,24 @@ impl Caller {
         };
         let opened = rustix::fs::open(link, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
         opened.map_err(|errno| if errno == Errno::NOENT { Errno::BADF } else { errno })
+    }
+
+    /// The socket behind one of its descriptors.
+    pub(super) fn socket(&self, number: i32) -> rustix::io::Result<Socket> {
+        let link = format!("/proc/{}/fd/{number}", self.thread);
+        let link = rustix::fs::readlink(link, Vec::new()).map_err(|_| Errno::BADF)?;
+        let inode =
+            link.to_str().ok().and_then(|it| it.strip_prefix("socket:[")?.strip_suffix(']'));
+        let inode = inode.and_then(|it| it.parse().ok()).ok_or(Errno::NOTSOCK)?;
+        let about = std::fs::read_to_string(format!("/proc/{}/fdinfo/{number}", self.thread));
+        let about = about.map_err(|_| Errno::BADF)?;
+        let flags = about.lines().find_map(|it| it.strip_prefix("flags:"));
+        let flags = flags.and_then(|it| i32::from_str_radix(it.trim(), 8).ok()).unwrap_or(0);
+        Ok(Socket {
+            inode,
+            nonblocking: flags & libc::O_NONBLOCK != 0,
+            close_on_exec: flags & libc::O_CLOEXEC != 0,
+        })
     }
 
     /// The file that a path leads to. A path by which programs name a descriptor of their own is one.

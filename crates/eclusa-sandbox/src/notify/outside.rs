@@ -1,4 +1,4 @@
-//! What a command without namespaces could do to others: signals, and metadata of files outside.
+//! What a command without namespaces could do to others: signals, metadata of files outside, connections.
 //!
 //! Signals go on to processes of the command's own group; the number is in a register, which nobody changes
 //! meanwhile. Metadata are never let go on: a path is in the caller's memory, which others may
@@ -15,7 +15,14 @@ use rustix::{
 
 use crate::{arch, exit::DirRenames};
 
-use super::{Observer, SyscallAnswer, Watching, caller::Caller, identity, kernel::Call, watch};
+use super::{
+    Observer, SyscallAnswer, Watching,
+    caller::Caller,
+    identity,
+    kernel::Call,
+    network::{Reachable, SOCKETS},
+    watch,
+};
 
 /// Calls that send a signal to a process or thread whose number is in a register.
 pub(crate) const SIGNALS: [libc::c_long; 5] = [
@@ -29,22 +36,23 @@ pub(crate) const SIGNALS: [libc::c_long; 5] = [
 /// The longest value of an attribute that the kernel takes.
 const LONGEST_VALUE: usize = 65_536;
 
-/// What a command may change: a group of processes, and directories.
+/// What a command may change and reach: a group of processes, directories, servers of its own.
 #[derive(Debug)]
 pub(crate) struct OwnSide {
     roots: Vec<(PathBuf, OwnedFd)>,
+    network: Reachable,
     group: i32,
 }
 
 impl OwnSide {
     /// Takes hold of the directories, before the command runs.
-    pub(crate) fn new(roots: &[PathBuf]) -> rustix::io::Result<OwnSide> {
+    pub(crate) fn new(roots: &[PathBuf], network: Reachable) -> rustix::io::Result<OwnSide> {
         let open = |path: &PathBuf| {
             let handle = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
             Ok((path.clone(), handle))
         };
         let roots = roots.iter().map(open).collect::<rustix::io::Result<_>>()?;
-        Ok(OwnSide { roots, group: 0 })
+        Ok(OwnSide { roots, network, group: 0 })
     }
 
     /// Answers the calls of a group that was started with a filter that holds them.
@@ -63,6 +71,9 @@ impl Observer for OwnSide {
         let Some(caller) = Caller::new(call, listener) else {
             return SyscallAnswer::Fail(Errno::PERM);
         };
+        if SOCKETS.contains(&libc::c_long::from(call.number)) {
+            return self.network.answer(call, &caller, listener);
+        }
         match self.change(call, &caller) {
             Ok(()) => SyscallAnswer::Done,
             Err(errno) => SyscallAnswer::Fail(errno),

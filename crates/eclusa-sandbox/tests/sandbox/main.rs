@@ -17,6 +17,7 @@ mod leases;
 mod levels;
 mod limits;
 mod network;
+mod network_alone;
 mod network_pool;
 mod outside;
 mod places;
