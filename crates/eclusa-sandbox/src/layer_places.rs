@@ -53,3 +53,6 @@ fn is_private(place: &Path) -> bool {
     fs::symlink_metadata(place)
         .is_ok_and(|it| it.is_dir() && it.uid() == user && it.mode() & 0o077 == 0)
 }
+
+#[cfg(test)]
+mod tests;

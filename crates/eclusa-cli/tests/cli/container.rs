@@ -43,3 +43,38 @@ fn what_only_reads_runs_unasked() {
         assert!(log.contains("partial, without an overlay"), "the record says what held it: {log}");
     });
 }
+
+/// A secret in the workspace keeps no command from running, and is not read by one that writes.
+#[test]
+fn what_writes_is_kept_from_secrets_and_from_everything_outside() {
+    in_a_container(|| {
+        let world = World::with("[commands]\nleast = \"partial\"\n");
+        world.write("workspace/.env", "TOKEN=correct-horse\n");
+        let outside = world.write("home/note", "outside\n");
+        let exec = |text: &str| world.eclusa(&["--mode", "yolo", "exec", "--apply", "--", text]);
+        let outside = outside.display();
+        let ran = exec(&format!(
+            "echo x > new; chmod 600 new; touch -d @1 {outside}; ls -A; stat -c %Y {outside}"
+        ));
+        assert_eq!(world.read("workspace/new"), "x\n", "{ran:?}");
+        assert!(ran.out.contains(".env") && !ran.out.lines().any(|it| it == "1"), "{ran:?}");
+        // By a name that no rule knows.
+        let ran = exec("ln .e* other; cat o*r; echo after");
+        let shown = format!("{ran:?}");
+        assert!(!shown.contains("correct-horse") && !shown.contains("after"), "{shown}");
+        assert!(shown.contains("opened a file that is hidden from it"), "{shown}");
+    });
+}
+
+/// What tests of programs do most: a server on localhost, and somebody who calls it.
+#[test]
+fn a_server_on_localhost_is_reached_by_the_command_that_started_it() {
+    in_a_container(|| {
+        let world = World::with("[commands]\nleast = \"partial\"\n");
+        let text = r#"perl -MIO::Socket -e '$l = IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1") or die $!;
+            if (!fork) { $c = IO::Socket::INET->new(PeerAddr => "127.0.0.1:" . $l->sockport) or die $!; print $c "hello\n"; exit }
+            print $l->accept->getline' > said"#;
+        let ran = world.eclusa(&["--mode", "yolo", "exec", "--apply", "--", text]);
+        assert_eq!(world.read("workspace/said"), "hello\n", "{ran:?}");
+    });
+}
