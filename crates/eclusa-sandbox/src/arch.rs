@@ -19,6 +19,10 @@ pub(crate) const REMOVEXATTRAT: libc::c_long = 466;
 
 /// What a call does that takes a path without a directory before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    expect(dead_code, reason = "newer processors have no such calls")
+)]
 pub(crate) enum ByPath {
     Mode,
     Owner,

@@ -5,6 +5,7 @@
 
 mod device;
 mod files;
+mod guardian;
 mod mounts;
 mod network;
 
@@ -21,6 +22,7 @@ use crate::child_spec::{ChildSpec, IdMaps};
 use crate::kernel;
 use crate::step::Step;
 
+pub(crate) use guardian::GuardianOrder;
 pub(crate) use network::NetworkOrder;
 
 /// What the child gets besides the spec: descriptors, all of them above 9.

@@ -9,9 +9,8 @@ use rustix::process::Signal;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::capabilities::Namespaces;
-use crate::child::{self, ChildOrder, NetworkOrder};
+use crate::child::{self, ChildOrder, GuardianOrder, NetworkOrder};
 use crate::child_spec::{ChildSpec, HIGH, IdMaps};
-use crate::guardian::GuardianOrder;
 use crate::kernel;
 use crate::shared_network::SharedNetwork;
 use crate::step::{SandboxError, not_cloned, trying};

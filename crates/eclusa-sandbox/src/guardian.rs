@@ -5,27 +5,18 @@
 //! INVARIANT: the guardian is gone before the first process of the command is reaped. Until then
 //! nobody else can have the number of the group.
 
-use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 
-use rustix::io::Errno;
-
+use crate::child::GuardianOrder;
 use crate::clone::{self, Child};
+use crate::init;
 use crate::step::{SandboxError, not_cloned, trying};
-use crate::{init, kernel};
 
 /// A guardian that waits. Dropping it dismisses it: it kills nobody.
 pub(crate) struct Guardian {
     _process: Child,
     /// What it listens to.
     pipe: OwnedFd,
-}
-
-/// What the guardian is made of, in a process that shares the caller's memory.
-pub(crate) struct GuardianOrder<'a> {
-    pipe: BorrowedFd<'a>,
-    nothing: BorrowedFd<'a>,
-    program: RawFd,
-    failed: Option<Errno>,
 }
 
 impl Guardian {
@@ -37,7 +28,7 @@ impl Guardian {
     ) -> Result<Guardian, SandboxError> {
         let program = init::guardian().map_err(trying("make the guardian's program"))?;
         let program = program.as_raw_fd();
-        let mut order = GuardianOrder { pipe: pipe.0.as_fd(), nothing, program, failed: None };
+        let mut order = GuardianOrder::new(pipe.0.as_fd(), nothing, program);
         let process = clone::guardian(&mut order).map_err(not_cloned)?;
         match order.failed {
             Some(errno) => Err(trying("start the guardian of a command")(errno)),
@@ -48,29 +39,5 @@ impl Guardian {
     /// Where the first process of the command writes its number, which is that of its group.
     pub(crate) fn pipe(&self) -> BorrowedFd<'_> {
         self.pipe.as_fd()
-    }
-}
-
-impl GuardianOrder<'_> {
-    /// Becomes the guardian. Returns only if that failed. As in `child`, nothing allocates here.
-    pub(crate) fn fulfil(&mut self) {
-        self.failed = Some(self.become_it());
-    }
-
-    fn become_it(&self) -> Errno {
-        let prepare = || {
-            rustix::process::setsid()?;
-            rustix::stdio::dup2_stdin(self.nothing)?;
-            rustix::stdio::dup2_stdout(self.nothing)?;
-            rustix::stdio::dup2_stderr(self.nothing)?;
-            kernel::duplicate(self.pipe.as_raw_fd(), 3)?;
-            rustix::process::chdir(c"/")?;
-            kernel::close_on_exec_from(4)
-        };
-        if let Err(errno) = prepare() {
-            return errno;
-        }
-        let argv = [c"sandbox-guard".as_ptr(), std::ptr::null()];
-        kernel::execute(self.program, &argv, &[std::ptr::null()])
     }
 }

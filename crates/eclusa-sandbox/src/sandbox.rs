@@ -1,6 +1,6 @@
 //! A running command: started, watched by a thread of its own, ended with everything it started.
 
-mod helper;
+mod answering;
 mod leases;
 mod memory;
 mod pipes;
@@ -33,7 +33,7 @@ use crate::plan::Plan;
 use crate::reach::Cancel;
 use crate::resource_caps::{Caps, Group};
 use crate::step::{SandboxError, Step, not_cloned, trying};
-use helper::Helper;
+use answering::Answering;
 use leases::Leases;
 
 /// A command that runs. Dropping it ends the command.
@@ -97,10 +97,10 @@ impl Sandbox {
                     Err(SandboxError::System { what: "start the command", source: message })
                 }
                 Ok((started, mut handed)) => {
-                    let helper = Helper::new(handed.held.take());
+                    let answering = Answering::new(handed.held.take());
                     let _ = tell.send(Ok(handed.listener));
                     drop(tell);
-                    supervise::supervise(started, watch, progress, helper)
+                    supervise::supervise(started, watch, progress, answering)
                 }
             })
             .map_err(trying("start a thread"))?;

@@ -139,7 +139,7 @@ fn no_truncation_without_writing(table: &mut Table) {
 }
 
 /// TCP, version 4, and nothing else; what is asked for besides is said to be unknown, so that programs do
-/// without. Data that goes along with the wish for a connection would go past the supervisor.
+/// without. Data that goes along with the first packet of a connection would go past the supervisor.
 pub(super) fn sockets(body: &mut Vec<sock_filter>, table: &mut Table) {
     let error = |errno: i32| libc::SECCOMP_RET_ERRNO | errno as u32;
     body.extend(when(EQUAL, libc::AF_INET6 as u32, error(libc::EAFNOSUPPORT)));

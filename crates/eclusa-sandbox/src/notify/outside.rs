@@ -92,7 +92,7 @@ enum Which {
 }
 
 /// What a call does to it.
-enum Change {
+enum MetadataEdit {
     Mode(u32),
     Owner(u32, u32),
     Times(Timestamps),
@@ -161,7 +161,7 @@ impl OwnSide {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the kernel takes only the lower half, too")]
-fn understood(call: &Call, caller: &Caller) -> rustix::io::Result<(Which, Change)> {
+fn understood(call: &Call, caller: &Caller) -> rustix::io::Result<(Which, MetadataEdit)> {
     let [a, b, c, d, e, _] = call.arguments;
     let (fd, number) = (a as u32 as i32, libc::c_long::from(call.number));
     let at = |dir, address, flags: u64| Which::Path { dir, address, flags: flags as u32 };
@@ -178,54 +178,56 @@ fn understood(call: &Call, caller: &Caller) -> rustix::io::Result<(Which, Change
             return Err(Errno::TOOBIG);
         }
         let value = caller.bytes(c, length).ok_or(Errno::FAULT)?;
-        Ok(Change::Set { name, value, flags: e as u32 })
+        Ok(MetadataEdit::Set { name, value, flags: e as u32 })
     };
-    let owner = |user: u64, group: u64| Change::Owner(user as u32, group as u32);
+    let owner = |user: u64, group: u64| MetadataEdit::Owner(user as u32, group as u32);
     Ok(match number {
-        libc::SYS_fchmod => (Which::Handle(fd), Change::Mode(b as u32)),
-        libc::SYS_fchmodat => (at(fd, b, 0), Change::Mode(c as u32)),
-        arch::FCHMODAT2 => (at(fd, b, d), Change::Mode(c as u32)),
+        libc::SYS_fchmod => (Which::Handle(fd), MetadataEdit::Mode(b as u32)),
+        libc::SYS_fchmodat => (at(fd, b, 0), MetadataEdit::Mode(c as u32)),
+        arch::FCHMODAT2 => (at(fd, b, d), MetadataEdit::Mode(c as u32)),
         libc::SYS_fchown => (Which::Handle(fd), owner(b, c)),
         libc::SYS_fchownat => (at(fd, b, e), owner(c, d)),
-        libc::SYS_utimensat => (or_handle(b, d), Change::Times(caller.times(c, 1)?)),
+        libc::SYS_utimensat => (or_handle(b, d), MetadataEdit::Times(caller.times(c, 1)?)),
         libc::SYS_setxattr => (here(a, 0), set(name(b)?)?),
         libc::SYS_lsetxattr => (here(a, NOFOLLOW), set(name(b)?)?),
         libc::SYS_fsetxattr => (Which::Handle(fd), set(name(b)?)?),
-        libc::SYS_removexattr => (here(a, 0), Change::Remove { name: name(b)? }),
-        libc::SYS_lremovexattr => (here(a, NOFOLLOW), Change::Remove { name: name(b)? }),
-        libc::SYS_fremovexattr => (Which::Handle(fd), Change::Remove { name: name(b)? }),
+        libc::SYS_removexattr => (here(a, 0), MetadataEdit::Remove { name: name(b)? }),
+        libc::SYS_lremovexattr => (here(a, NOFOLLOW), MetadataEdit::Remove { name: name(b)? }),
+        libc::SYS_fremovexattr => (Which::Handle(fd), MetadataEdit::Remove { name: name(b)? }),
         number => match arch::by_path(number) {
-            Some(arch::ByPath::Mode) => (here(a, 0), Change::Mode(b as u32)),
+            Some(arch::ByPath::Mode) => (here(a, 0), MetadataEdit::Mode(b as u32)),
             Some(arch::ByPath::Owner) => (here(a, 0), owner(b, c)),
             Some(arch::ByPath::LinkOwner) => (here(a, NOFOLLOW), owner(b, c)),
-            Some(arch::ByPath::Seconds) => (here(a, 0), Change::Times(caller.seconds(b)?)),
-            Some(arch::ByPath::Times) => (here(a, 0), Change::Times(caller.times(b, 1000)?)),
-            Some(arch::ByPath::TimesAt) => (or_handle(b, 0), Change::Times(caller.times(c, 1000)?)),
+            Some(arch::ByPath::Seconds) => (here(a, 0), MetadataEdit::Times(caller.seconds(b)?)),
+            Some(arch::ByPath::Times) => (here(a, 0), MetadataEdit::Times(caller.times(b, 1000)?)),
+            Some(arch::ByPath::TimesAt) => {
+                (or_handle(b, 0), MetadataEdit::Times(caller.times(c, 1000)?))
+            }
             None => return Err(Errno::PERM),
         },
     })
 }
 
-fn apply(file: &OwnedFd, change: Change) -> rustix::io::Result<()> {
+fn apply(file: &OwnedFd, change: MetadataEdit) -> rustix::io::Result<()> {
     use std::os::fd::AsRawFd as _;
     let link = format!("/proc/self/fd/{}", file.as_raw_fd());
     match change {
         // The bit that lends a file's owner to whoever runs it.
-        Change::Mode(mode) if mode & libc::S_ISUID != 0 => Err(Errno::PERM),
-        Change::Mode(mode) => {
+        MetadataEdit::Mode(mode) if mode & libc::S_ISUID != 0 => Err(Errno::PERM),
+        MetadataEdit::Mode(mode) => {
             rustix::fs::chmodat(CWD, link, Mode::from_raw_mode(mode & 0o3777), AtFlags::empty())
         }
-        Change::Owner(user, group) => {
+        MetadataEdit::Owner(user, group) => {
             let kept = |it: u32| (it != u32::MAX).then_some(it);
             let user = kept(user).map(Uid::from_raw);
             let group = kept(group).map(Gid::from_raw);
             rustix::fs::chownat(file, c"", user, group, AtFlags::EMPTY_PATH)
         }
-        Change::Times(times) => rustix::fs::utimensat(file, c"", &times, AtFlags::EMPTY_PATH),
-        Change::Set { name, value, flags } => {
+        MetadataEdit::Times(times) => rustix::fs::utimensat(file, c"", &times, AtFlags::EMPTY_PATH),
+        MetadataEdit::Set { name, value, flags } => {
             let flags = XattrFlags::from_bits(flags).ok_or(Errno::INVAL)?;
             rustix::fs::setxattr(link, name, &value, flags)
         }
-        Change::Remove { name } => rustix::fs::removexattr(link, name),
+        MetadataEdit::Remove { name } => rustix::fs::removexattr(link, name),
     }
 }

@@ -7,7 +7,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
 
-use super::helper::Helper;
+use super::answering::Answering;
 use super::leases::{self, Leases};
 use super::memory::{self, MemoryWatch};
 use super::{StartedCommand, survivors};
@@ -96,7 +96,7 @@ struct Supervision<F> {
     watch: Watch,
     progress: F,
     keeper: Keeper,
-    helper: Helper,
+    answering: Answering,
     buffer: Vec<u8>,
     open: bool,
     phase: Phase,
@@ -111,7 +111,7 @@ pub(super) fn supervise(
     started: StartedCommand,
     watch: Watch,
     progress: impl FnMut(&[u8]),
-    helper: Helper,
+    answering: Answering,
 ) -> Result<Exit, SandboxError> {
     let began = Instant::now();
     rustix::io::ioctl_fionbio(&started.output, true).map_err(trying("watch the output"))?;
@@ -122,7 +122,7 @@ pub(super) fn supervise(
         watch,
         progress,
         keeper,
-        helper,
+        answering,
         buffer: Vec::new(),
         open: true,
         phase: Phase::Runs,
@@ -140,9 +140,9 @@ impl<F: FnMut(&[u8])> Supervision<F> {
     /// Waits for the next thing to happen, and deals with it.
     fn turn(&mut self, deadline: Option<Instant>) -> Result<(), SandboxError> {
         let timeout = self.timeout(deadline);
-        let (calls, wanted) = match &self.helper {
-            Helper::Waiting(listener) => (listener, PollFlags::IN),
-            Helper::Nobody | Helper::At(_) => (self.watch.cancel.event(), PollFlags::empty()),
+        let (calls, wanted) = match &self.answering {
+            Answering::Waiting(listener) => (listener, PollFlags::IN),
+            Answering::Nobody | Answering::At(_) => (self.watch.cancel.event(), PollFlags::empty()),
         };
         let mut polled = [
             PollFd::new(&self.started.status, PollFlags::IN),
@@ -163,10 +163,10 @@ impl<F: FnMut(&[u8])> Supervision<F> {
             polled.map(|one| one.revents().intersects(PollFlags::IN | PollFlags::HUP));
         if calls.contains(PollFlags::IN) {
             let group = self.started.child.pid;
-            self.helper.begin(&mut self.watch.own, &self.watch.staged, group);
+            self.answering.begin(&mut self.watch.own, &self.watch.staged, group);
         } else if calls.contains(PollFlags::HUP) {
             // Nobody is left who could make one.
-            self.helper = Helper::Nobody;
+            self.answering = Answering::Nobody;
         }
         if output && self.open {
             self.read();
@@ -344,7 +344,7 @@ impl<F: FnMut(&[u8])> Supervision<F> {
             cpu: used.as_ref().map(|used| used.cpu).unwrap_or_default(),
             peak_memory: used.map_or(0, |used| used.peak_kib.saturating_mul(1024)),
             output: self.keeper.finish(),
-            dir_renames: self.helper.finish(),
+            dir_renames: self.answering.finish(),
             enforcement: self.watch.enforcement,
             caps: self.started.caps,
         })

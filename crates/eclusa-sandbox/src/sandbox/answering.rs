@@ -7,33 +7,33 @@ use crate::exit::DirRenames;
 use crate::notify::{self, OwnSide, Watching};
 
 /// Who answers the calls that wait: nobody until there is one, then a thread. Most commands make none.
-pub(super) enum Helper {
+pub(super) enum Answering {
     Nobody,
     Waiting(OwnedFd),
     At(Watching<DirRenames>),
 }
 
-impl Helper {
-    pub(super) fn new(listener: Option<OwnedFd>) -> Helper {
-        listener.map_or(Helper::Nobody, Helper::Waiting)
+impl Answering {
+    pub(super) fn new(listener: Option<OwnedFd>) -> Answering {
+        listener.map_or(Answering::Nobody, Answering::Waiting)
     }
 
     /// Begins to answer. If no thread can be had, the calls fail, as they would without anybody
     /// who helps them.
     pub(super) fn begin(&mut self, own: &mut Option<OwnSide>, staged: &[PathBuf], group: i32) {
-        if let Helper::Waiting(listener) = std::mem::replace(self, Helper::Nobody) {
+        if let Answering::Waiting(listener) = std::mem::replace(self, Answering::Nobody) {
             let watching = match own.take() {
                 Some(own) => own.hold(listener, group),
                 None => notify::help_renames(listener, staged.to_vec()),
             };
-            *self = watching.map_or(Helper::Nobody, Helper::At);
+            *self = watching.map_or(Answering::Nobody, Answering::At);
         }
     }
 
     pub(super) fn finish(self) -> DirRenames {
         match self {
-            Helper::At(watching) => watching.finish().unwrap_or_default(),
-            Helper::Nobody | Helper::Waiting(_) => DirRenames::default(),
+            Answering::At(watching) => watching.finish().unwrap_or_default(),
+            Answering::Nobody | Answering::Waiting(_) => DirRenames::default(),
         }
     }
 }
