@@ -2,8 +2,7 @@
 //! this person's environment.
 
 use std::{
-    env, fs, io,
-    os::unix::fs::{DirBuilderExt, MetadataExt},
+    env,
     path::{Path, PathBuf},
 };
 
@@ -33,7 +32,6 @@ pub fn settings(paths: &Paths, config: &Config, hosts: &[String]) -> SandboxSett
     let mut settings = SandboxSettings::new(&root, &state);
     let home = env::var_os("HOME").map(PathBuf::from).filter(|it| it.is_absolute());
     settings.home = home.filter(|it| it.is_dir());
-    settings.scratch = scratch(&root).unwrap_or_else(|| state.clone());
     settings.env = clean_environment(env::vars_os(), std::slice::from_ref(&root));
     settings.identity = commands.identity.clone();
     settings.hosts = commands.hosts.iter().chain(hosts).cloned().collect();
@@ -69,21 +67,4 @@ pub fn sweep(sandboxes: &Sandboxes) {
         Ok(swept) => tracing::info!(swept, "removed the layers of commands that died"),
         Err(err) => screen::note(&format!("layers of commands that died are still there: {err}")),
     }
-}
-
-/// A directory of this user alone, outside the workspace, for what does not last.
-fn scratch(workspace: &Path) -> Option<PathBuf> {
-    let user = rustix::process::geteuid().as_raw();
-    let path = env::temp_dir().canonicalize().ok()?.join(format!("eclusa-{user}"));
-    if path.starts_with(workspace) {
-        return None;
-    }
-    match fs::DirBuilder::new().mode(0o700).create(&path) {
-        Err(err) if err.kind() != io::ErrorKind::AlreadyExists => return None,
-        _ => {}
-    }
-    // Somebody else may have made it first, or a link to another place.
-    let seen = fs::symlink_metadata(&path).ok()?;
-    let ours = seen.is_dir() && seen.uid() == user && seen.mode() & 0o077 == 0;
-    ours.then_some(path)
 }

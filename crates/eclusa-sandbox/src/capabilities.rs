@@ -1,6 +1,7 @@
 //! What this machine can hold a command to, found by trying it, and never overstated.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 
 /// Something a sandbox has on a machine that has everything, and has not on this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,8 +18,8 @@ pub enum Missing {
     Landlock,
     /// No seccomp filter.
     Seccomp,
-    /// Without namespaces, and with Landlock before its sixth version: a command can send signals to
-    /// other processes of the user.
+    /// Without namespaces, with Landlock before its sixth version, and where no supervisor can look at
+    /// system calls: a command can send signals to other processes of the user.
     Signals,
 }
 
@@ -103,6 +104,10 @@ pub(crate) enum Namespaces {
 pub struct HostCapabilities {
     pub(crate) namespaces: Namespaces,
     pub(crate) overlay: bool,
+    /// Where layers work, if they do anywhere.
+    pub(crate) layers: Option<PathBuf>,
+    /// Whether a network that was made before can be joined.
+    pub(crate) join: bool,
     pub(crate) proc: bool,
     /// Landlock's version; 0 where there is none.
     pub(crate) landlock: u32,
@@ -151,6 +156,50 @@ impl HostCapabilities {
         if missing.is_empty() { Enforcement::Full } else { Enforcement::Partial(missing) }
     }
 
+    /// Whether a command is held by everything that counts. A `/proc` of its own may be missing: others'
+    /// memory, environment and descriptors stay shut all the same, and only their command lines show.
+    #[must_use]
+    pub fn holds_commands(&self) -> bool {
+        self.missing().iter().all(|it| *it == Missing::FreshProc)
+    }
+
+    /// Whether a command that may write nothing is held: by namespaces, or by Landlock, and by a filter. What
+    /// such a command may still do without namespaces is to read what is not hidden, and to see names,
+    /// numbers and command lines.
+    #[must_use]
+    pub fn holds_reading(&self) -> bool {
+        self.staging_method() != StagingMethod::Refuse
+    }
+
+    /// What a command that writes can do outside of what it may write, where it is not held: empty with
+    /// namespaces, and without them where a supervisor looks at its system calls. That files outside cannot be
+    /// emptied is held wherever a command runs at all.
+    #[must_use]
+    pub fn lacks_outside(&self) -> Vec<&'static str> {
+        let metadata = self.namespaces != Namespaces::None || self.notify;
+        let parts = [
+            (self.keeps_signals(), "signals to other processes"),
+            (metadata, "mode, owner, times and attributes of files outside"),
+        ];
+        parts.into_iter().filter(|(held, _)| !held).map(|(_, what)| what).collect()
+    }
+
+    /// Whether signals, truncation and metadata outside are held for a command that writes.
+    #[must_use]
+    pub fn holds_outside(&self) -> bool {
+        self.holds_reading() && self.lacks_outside().is_empty()
+    }
+
+    fn keeps_signals(&self) -> bool {
+        self.namespaces != Namespaces::None || self.landlock >= 6 || self.notify
+    }
+
+    /// Whether the commands of one session can share a loopback network. Otherwise each has its own.
+    #[must_use]
+    pub fn shares_networks(&self) -> bool {
+        self.join
+    }
+
     /// Everything that is missing, in the order of [`Missing`].
     #[must_use]
     pub fn missing(&self) -> Vec<Missing> {
@@ -161,9 +210,16 @@ impl HostCapabilities {
             (namespaces && self.proc, Missing::FreshProc),
             (self.landlock > 0, Missing::Landlock),
             (self.seccomp, Missing::Seccomp),
-            (namespaces || self.landlock == 0 || self.landlock >= 6, Missing::Signals),
+            (self.landlock == 0 || self.keeps_signals(), Missing::Signals),
         ];
         parts.into_iter().filter(|(there, _)| !there).map(|(_, missing)| missing).collect()
+    }
+
+    /// Where the layers of staged commands lie: the state directory, or the first other place that can
+    /// carry them. `None` where nothing can be staged.
+    #[must_use]
+    pub fn layers(&self) -> Option<&Path> {
+        self.layers.as_deref().filter(|_| self.overlay)
     }
 
     /// What the kernel said to the first thing it refused, where something is missing.
@@ -207,6 +263,7 @@ impl HostCapabilities {
             Missing::Namespaces => {
                 self.namespaces = Namespaces::None;
                 self.overlay = false;
+                self.join = false;
                 self.proc = false;
             }
             Missing::FreshProc => self.proc = false,
@@ -215,7 +272,10 @@ impl HostCapabilities {
                 self.seccomp = false;
                 self.notify = false;
             }
-            Missing::Signals => return self.with_landlock(5),
+            Missing::Signals => {
+                self.notify = false;
+                return self.with_landlock(5);
+            }
         }
         self
     }

@@ -5,6 +5,7 @@
 
 mod device;
 mod files;
+mod guardian;
 mod mounts;
 mod network;
 
@@ -21,6 +22,7 @@ use crate::child_spec::{ChildSpec, IdMaps};
 use crate::kernel;
 use crate::step::Step;
 
+pub(crate) use guardian::GuardianOrder;
 pub(crate) use network::NetworkOrder;
 
 /// What the child gets besides the spec: descriptors, all of them above 9.
@@ -37,6 +39,8 @@ pub(crate) struct ChildOrder<'a> {
     pub(crate) failure: BorrowedFd<'a>,
     /// Where descriptors are handed over.
     pub(crate) hand: Option<BorrowedFd<'a>>,
+    /// Where a guardian is told whom it guards.
+    pub(crate) guardian: Option<BorrowedFd<'a>>,
     pub(crate) init: RawFd,
 }
 
@@ -78,6 +82,10 @@ fn build(order: &ChildOrder<'_>) -> Done {
     // If memory runs out, the kernel ends a command before anybody else.
     let _ = write_to(c"/proc/self/oom_score_adj", b"1000");
     rustix::process::setsid().map_err(at(Step::Session))?;
+    if let Some(guardian) = order.guardian {
+        let group = rustix::process::getpid().as_raw_pid().to_ne_bytes();
+        rustix::io::write(guardian, &group).map_err(at(Step::Guardian))?;
+    }
     streams(order)?;
     if spec.namespaces == Namespaces::User && spec.join.is_none() {
         map_user(&spec.maps)?;

@@ -4,18 +4,19 @@
 mod places;
 mod readable;
 
-use std::ffi::{CString, OsStr};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::ffi::{CString, OsStr, OsString};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use libc::sock_filter;
+use libc::{c_long, sock_filter};
 use rustix::process::Resource;
 
 use crate::arch;
 use crate::capabilities::{HostCapabilities, Missing, Namespaces};
 use crate::filter::{self, Boundary};
+use crate::notify::{SIGNALS, SOCKETS};
 use crate::plan::{Hold, Plan};
 use crate::resource_caps::{Caps, Group};
 use crate::shared_network::SharedNetwork;
@@ -42,6 +43,8 @@ pub(crate) struct ChildSpec {
     /// Made inside the private directories, parents first.
     pub(crate) directories: Vec<CString>,
     pub(crate) masks: Vec<Mask>,
+    /// Hidden files inside what may be written that no mount can cover.
+    pub(crate) leased: Vec<PathBuf>,
     /// What is mounted at `/tmp`; without it a new one in memory.
     pub(crate) tmp: Option<CString>,
     pub(crate) tmp_options: CString,
@@ -53,6 +56,8 @@ pub(crate) struct ChildSpec {
     pub(crate) network: bool,
     /// Where the proxy listens, if there is one.
     pub(crate) proxy: Option<SocketAddrV4>,
+    /// The proxy's listener, where it is made outside.
+    pub(crate) listener: Option<OwnedFd>,
     /// The network that it joins, instead of a new one.
     pub(crate) join: Option<SharedNetwork>,
     pub(crate) cwd: CString,
@@ -61,6 +66,8 @@ pub(crate) struct ChildSpec {
     pub(crate) filter: Vec<sock_filter>,
     /// Whether the filter has calls that go to a supervisor.
     pub(crate) holds: bool,
+    /// Without namespaces: what the command may write, for that supervisor.
+    pub(crate) own: Vec<PathBuf>,
     /// Where the child enters its control group.
     pub(crate) cgroup: Option<OwnedFd>,
     pub(crate) group: Option<Group>,
@@ -117,6 +124,8 @@ pub(crate) struct Mask {
 pub(crate) struct Rules {
     pub(crate) version: u32,
     pub(crate) read: Vec<CString>,
+    /// Where directories may be listed, and nothing else.
+    pub(crate) list: Vec<CString>,
     pub(crate) write: Vec<CString>,
     /// Whether TCP is refused too, for want of a network namespace.
     pub(crate) no_tcp: bool,
@@ -149,17 +158,23 @@ impl ChildSpec {
         demand(plan, capabilities)?;
         let namespaces = capabilities.namespaces;
         let places = Places::new(plan)?;
-        places.can_hide(namespaces)?;
         let network = namespaces != Namespaces::None;
         let join = plan.network.clone().filter(|_| network);
-        let listens = network && (plan.proxy || !plan.hosts.is_empty());
-        let proxy = listens.then(|| match &join {
-            Some(shared) => shared.proxy_address(),
-            None => SocketAddrV4::new(Ipv4Addr::LOCALHOST, crate::PROXY_PORT),
-        });
+        let held = held(plan, capabilities);
+        let wanted = plan.proxy || !plan.hosts.is_empty();
+        // Without a network of its own the command is led to a listener on the machine's loopback.
+        let reaches = !network && held.contains(&libc::SYS_connect);
+        let listener = if wanted && reaches { Some(listener()?) } else { None };
+        let proxy = match (&listener, &join) {
+            (Some((_, address)), _) => Some(*address),
+            (None, Some(shared)) if wanted => Some(shared.proxy_address()),
+            (None, None) if wanted && network => {
+                Some(SocketAddrV4::new(Ipv4Addr::LOCALHOST, crate::PROXY_PORT))
+            }
+            _ => None,
+        };
         let own_pid_max = kernel_is_at_least((6, 14));
         let group = Group::new(plan)?;
-        let holds = capabilities.seccomp && holds(plan, capabilities);
         Ok(ChildSpec {
             namespaces,
             maps: IdMaps::of_caller(),
@@ -168,14 +183,8 @@ impl ChildSpec {
             binds: places.binds()?,
             directories: places.directories()?,
             masks: places.masks()?,
-            tmp: plan
-                .tmp
-                .as_deref()
-                .map(|it| places::real(it, "directory for /tmp"))
-                .transpose()?
-                .as_deref()
-                .map(c_path)
-                .transpose()?,
+            leased: if network { Vec::new() } else { places.leased()? },
+            tmp: places.tmp.as_deref().map(c_path).transpose()?,
             tmp_options: c_string(OsStr::new(&format!("mode=1777,size={}", plan.limits.tmp)))?,
             var_tmp: std::fs::symlink_metadata("/var/tmp").is_ok_and(|at| at.is_dir()),
             proc: capabilities.proc,
@@ -183,6 +192,7 @@ impl ChildSpec {
             own_pid_max,
             network,
             proxy,
+            listener: listener.map(|(listener, _)| listener),
             join,
             cwd: c_path(&places.cwd)?,
             rlimits: rlimits(plan, namespaces),
@@ -190,13 +200,17 @@ impl ChildSpec {
                 0 => None,
                 version => Some(places.rules(plan, version, namespaces)?),
             },
-            filter: if capabilities.seccomp { seccomp(capabilities, holds) } else { Vec::new() },
-            holds,
+            filter: match capabilities.seccomp {
+                true => seccomp(plan, capabilities, &held),
+                false => Vec::new(),
+            },
+            holds: !held.is_empty(),
+            own: if network { Vec::new() } else { places.own() },
             cgroup: group.as_ref().map(Group::entrance).transpose()?,
             group,
             caps: Caps::new(plan, namespaces, own_pid_max),
             argv: argv(plan)?,
-            env: env(plan, proxy)?,
+            env: env(plan, proxy, places.tmp.as_deref().filter(|_| !network))?,
             terminal: plan.terminal.as_deref().map(terminal).transpose()?,
             ends: None,
         })
@@ -217,18 +231,50 @@ fn demand(plan: &Plan, capabilities: &HostCapabilities) -> Result<(), SandboxErr
     lacking.map_or(Ok(()), |lacking| Err(SandboxError::Unable { lacking, enforcement }))
 }
 
-/// Whether renames wait for help. Those that cannot be helped fail as the overlay lets them fail,
-/// and harm nothing.
-fn holds(plan: &Plan, capabilities: &HostCapabilities) -> bool {
-    plan.hold == Hold::Renames && capabilities.notify && !plan.stage.is_empty()
+/// A listener on the machine's loopback, at a port that is free.
+fn listener() -> Result<(OwnedFd, SocketAddrV4), SandboxError> {
+    let failed = |error| trying("make a listener for the proxy")(error);
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed)?;
+    match listener.local_addr().map_err(failed)? {
+        SocketAddr::V4(address) => Ok((listener.into(), address)),
+        SocketAddr::V6(_) => Err(failed(std::io::ErrorKind::AddrNotAvailable.into())),
+    }
 }
 
-fn seccomp(capabilities: &HostCapabilities, holds: bool) -> Vec<sock_filter> {
+/// Which calls wait for a supervisor. With namespaces renames, for help: those that cannot be helped fail
+/// as the overlay lets them fail, and harm nothing. Without them what Landlock does not hold.
+fn held(plan: &Plan, capabilities: &HostCapabilities) -> Vec<c_long> {
+    if !capabilities.seccomp || !capabilities.notify {
+        return Vec::new();
+    }
+    if capabilities.namespaces != Namespaces::None {
+        let renames = plan.hold == Hold::Renames && !plan.stage.is_empty();
+        return if renames { arch::RENAMES.to_vec() } else { Vec::new() };
+    }
+    let mut held = Vec::new();
+    if capabilities.landlock < 6 {
+        held.extend(SIGNALS);
+    }
+    if writes(plan) {
+        held.extend(filter::metadata_calls());
+        held.extend(SOCKETS);
+    }
+    held
+}
+
+fn writes(plan: &Plan) -> bool {
+    !plan.write.is_empty() || !plan.stage.is_empty()
+}
+
+fn seccomp(plan: &Plan, capabilities: &HostCapabilities, held: &[c_long]) -> Vec<sock_filter> {
     let boundary = match capabilities.namespaces {
-        Namespaces::None => Boundary::Landlock(capabilities.landlock),
+        Namespaces::None => {
+            let (version, writes) = (capabilities.landlock, writes(plan));
+            Boundary::Landlock { version, writes, network: held.contains(&libc::SYS_connect) }
+        }
         Namespaces::User | Namespaces::Root => Boundary::Namespaces,
     };
-    filter::sandbox(boundary, if holds { arch::RENAMES } else { &[] })
+    filter::sandbox(boundary, held)
 }
 
 /// What holds for each process. The number of processes counts the user's others too, unless the
@@ -264,10 +310,17 @@ fn argv(plan: &Plan) -> Result<Vec<CString>, SandboxError> {
     Ok(argv)
 }
 
-/// The environment of the plan, and where the proxy listens if there is one.
-fn env(plan: &Plan, proxy: Option<SocketAddrV4>) -> Result<Vec<CString>, SandboxError> {
-    let mut env = Vec::with_capacity(plan.env.len() + 8);
-    for (name, value) in &plan.env {
+/// The environment of the plan, where the proxy listens if there is one, and where temporary files go if
+/// that is not `/tmp`.
+fn env(
+    plan: &Plan,
+    proxy: Option<SocketAddrV4>,
+    tmp: Option<&Path>,
+) -> Result<Vec<CString>, SandboxError> {
+    let mut env = Vec::with_capacity(plan.env.len() + 9);
+    let tmp = tmp.map(|it| (OsString::from("TMPDIR"), it.as_os_str().to_owned()));
+    let kept = plan.env.iter().filter(|(name, _)| tmp.is_none() || name != "TMPDIR");
+    for (name, value) in kept.chain(&tmp) {
         let (name, value) = (name.as_bytes(), value.as_bytes());
         if name.is_empty() || name.contains(&b'=') {
             let name = String::from_utf8_lossy(name).into_owned();

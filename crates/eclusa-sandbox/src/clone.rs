@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::capabilities::Namespaces;
-use crate::child::{self, ChildOrder, NetworkOrder};
+use crate::child::{self, ChildOrder, GuardianOrder, NetworkOrder};
 use crate::child_spec::{ChildSpec, HIGH, IdMaps};
 use crate::kernel;
 use crate::shared_network::SharedNetwork;
@@ -174,6 +174,33 @@ extern "C" fn enter_network(order: *mut libc::c_void) -> libc::c_int {
     // SAFETY: `network` passes a pointer to its own local, and sleeps until this process has left.
     unsafe { &mut *order.cast::<NetworkOrder>() }.fulfil();
     0
+}
+
+/// Starts a guardian, and returns when it has executed its program or has left.
+pub(crate) fn guardian(order: &mut GuardianOrder<'_>) -> io::Result<Child> {
+    let stack = Stack::new()?;
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD;
+    let mut pidfd: RawFd = -1;
+    let made: *mut libc::c_void = std::ptr::from_mut(order).cast();
+    // SAFETY: as for `Making::make`.
+    let (pid, error) = with_signals_blocked(|| unsafe {
+        let pid = libc::clone(enter_guardian, stack.top(), flags, made, &raw mut pidfd);
+        (pid, io::Error::last_os_error())
+    });
+    if pid < 0 {
+        return Err(error);
+    }
+    // SAFETY: the kernel has made this descriptor for us, and nobody else has it.
+    let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
+    Ok(Child { pid, pidfd, reaped: false })
+}
+
+/// The process that becomes a guardian, with all signals blocked, or leaves.
+extern "C" fn enter_guardian(order: *mut libc::c_void) -> libc::c_int {
+    // SAFETY: `guardian` passes a pointer to its caller's local, and sleeps until this process has
+    // executed or left.
+    unsafe { &mut *order.cast::<GuardianOrder<'_>>() }.fulfil();
+    kernel::leave(126)
 }
 
 /// A descriptor above those that the child rearranges.

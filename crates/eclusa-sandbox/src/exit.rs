@@ -51,6 +51,8 @@ pub enum Ended {
     Disk,
     /// It had more memory than it may.
     Memory,
+    /// It opened a file that is hidden from it, and read nothing of it.
+    Secret,
 }
 
 impl Exit {

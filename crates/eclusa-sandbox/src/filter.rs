@@ -10,6 +10,10 @@ use libc::{ENOSYS, EPERM, c_long, sock_filter};
 
 use crate::arch;
 
+mod alone;
+
+pub(crate) use alone::metadata_calls;
+
 /// Where the kernel puts what a filter may look at.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
@@ -120,8 +124,10 @@ const ABSENT: [c_long; 6] = [
 pub(crate) enum Boundary {
     /// Namespaces: a network that has nothing but a loopback, processes and files of its own.
     Namespaces,
-    /// Landlock of this version alone. The filter refuses what it lets through.
-    Landlock(u32),
+    /// Landlock of this version alone. The filter refuses what it lets through, and where nothing may be
+    /// written all that changes what is known of a file. With a `network` sockets can be made, and a
+    /// supervisor says where they lead.
+    Landlock { version: u32, writes: bool, network: bool },
 }
 
 fn load(at: u32) -> sock_filter {
@@ -162,7 +168,6 @@ type Table = BTreeMap<c_long, Vec<sock_filter>>;
 /// because the kernel tries each filter with every call there is when it is installed.
 pub(crate) fn sandbox(boundary: Boundary, held: &[c_long]) -> Vec<sock_filter> {
     let mut table = Table::new();
-    table.extend(held.iter().map(|call| (*call, vec![give(HOLD)])));
     let refused = REFUSED.into_iter().chain(arch::REFUSED);
     table.extend(refused.map(|call| (call, vec![give(REFUSE)])));
     table.extend(ABSENT.map(|call| (call, vec![give(UNKNOWN)])));
@@ -173,14 +178,14 @@ pub(crate) fn sandbox(boundary: Boundary, held: &[c_long]) -> Vec<sock_filter> {
     no_devices(&mut table);
     no_typing_for_others(&mut table);
     sockets(boundary, &mut table);
-    if let Boundary::Landlock(version) = boundary {
+    if let Boundary::Landlock { version, writes, .. } = boundary {
         // Without a process namespace it is the process group by which all of them are ended at
         // once, so nobody leaves it. Programs are told that they did.
         table.extend([libc::SYS_setsid, libc::SYS_setpgid].map(|it| (it, vec![give(DONE)])));
-        nothing_of_others(&mut table);
-        if version < 3 {
-            no_truncation_without_writing(&mut table);
-        }
+        alone::refuse(version, writes, &mut table);
+    }
+    for call in held {
+        hold(*call, &mut table);
     }
     let mut program =
         vec![load(ARCHITECTURE), jump(EQUAL, arch::AUDIT, 1, 0), give(KILL), load(NUMBER)];
@@ -190,6 +195,14 @@ pub(crate) fn sandbox(boundary: Boundary, held: &[c_long]) -> Vec<sock_filter> {
     program.extend(when(AT_LEAST, NEWEST + 1, UNKNOWN));
     program.extend(in_groups(&table));
     program
+}
+
+/// Lets a call wait where it would be allowed. What is refused is not held.
+fn hold(call: c_long, table: &mut Table) {
+    let body = table.entry(call).or_insert_with(|| vec![give(ALLOW)]);
+    for step in body.iter_mut().filter(|it| it.code == RETURN && it.k == ALLOW) {
+        step.k = HOLD;
+    }
 }
 
 /// The table as a program. When a filter is installed, the kernel tries it with every system call
@@ -240,55 +253,6 @@ fn no_typing_for_others(table: &mut Table) {
     table.insert(libc::SYS_ioctl, body);
 }
 
-/// Memory, queues and semaphores that all processes of a user share, and limits and priorities of any
-/// process but the caller.
-fn nothing_of_others(table: &mut Table) {
-    let shared = [
-        libc::SYS_shmget,
-        libc::SYS_shmat,
-        libc::SYS_shmctl,
-        libc::SYS_msgget,
-        libc::SYS_msgsnd,
-        libc::SYS_msgrcv,
-        libc::SYS_msgctl,
-        libc::SYS_semget,
-        libc::SYS_semop,
-        libc::SYS_semtimedop,
-        libc::SYS_semctl,
-    ];
-    table.extend(shared.map(|call| (call, vec![give(REFUSE)])));
-    let of_a_process = [
-        libc::SYS_prlimit64,
-        libc::SYS_sched_setaffinity,
-        libc::SYS_sched_setparam,
-        libc::SYS_sched_setscheduler,
-        libc::SYS_sched_setattr,
-    ];
-    let own = [load(argument(0)), jump(EQUAL, 0, 1, 0), give(REFUSE), give(ALLOW)];
-    table.extend(of_a_process.map(|call| (call, own.to_vec())));
-    // Which kind is said first: a process (or for `ioprio_set` one more), a group, all of a user.
-    for (call, user) in [(libc::SYS_setpriority, 2), (libc::SYS_ioprio_set, 3)] {
-        let mut body = vec![load(argument(0))];
-        body.extend(when(AT_LEAST, user, REFUSE));
-        body.extend([load(argument(1)), jump(EQUAL, 0, 1, 0), give(REFUSE), give(ALLOW)]);
-        table.insert(call, body);
-    }
-}
-
-/// Before its third version Landlock lets files be emptied that cannot be written. `openat2` hides
-/// its flags behind a pointer, and programs have another way.
-fn no_truncation_without_writing(table: &mut Table) {
-    table.insert(libc::SYS_truncate, vec![give(REFUSE)]);
-    table.insert(libc::SYS_openat2, vec![give(UNKNOWN)]);
-    for (call, flags) in [(libc::SYS_openat, 2)].into_iter().chain(arch::OPEN) {
-        let bits = (libc::O_TRUNC | libc::O_ACCMODE) as u32;
-        let mut body = vec![load(argument(flags)), jump(AND, bits, 0, 0)];
-        body.extend(when(EQUAL, libc::O_TRUNC as u32, REFUSE));
-        body.push(give(ALLOW));
-        table.insert(call, body);
-    }
-}
-
 /// Internet sockets at most, and the one netlink family that lists interfaces. Sockets in the
 /// file system reach daemons through read-only mounts, so they are refused; pairs are not.
 fn sockets(boundary: Boundary, table: &mut Table) {
@@ -302,6 +266,9 @@ fn sockets(boundary: Boundary, table: &mut Table) {
             jump(EQUAL, libc::NETLINK_ROUTE as u32, 0, 1),
             give(ALLOW),
         ]);
+    }
+    if let Boundary::Landlock { network: true, .. } = boundary {
+        alone::sockets(&mut body, table);
     }
     body.push(give(REFUSE));
     table.insert(libc::SYS_socket, body);

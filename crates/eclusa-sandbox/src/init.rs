@@ -7,6 +7,7 @@
 //! tables of a process that may be large. So the sandbox's first process executes this program, which
 //! starts the command, waits for everybody, and writes the command's wait status to descriptor 3.
 
+use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::OnceLock;
@@ -27,19 +28,33 @@ const HEADERS: u64 = 64 + 2 * 56;
 /// The program as a file in memory that can be executed and no longer written. Made once.
 pub(crate) fn program() -> io::Result<BorrowedFd<'static>> {
     static PROGRAM: OnceLock<OwnedFd> = OnceLock::new();
-    if let Some(program) = PROGRAM.get() {
-        return Ok(program.as_fd());
-    }
-    let program = make()?;
-    Ok(PROGRAM.get_or_init(|| program).as_fd())
+    once(&PROGRAM, c"sandbox-init", arch::init_code())
 }
 
-fn make() -> io::Result<OwnedFd> {
+/// The program of the [guardian](crate::guardian), made in the same way.
+pub(crate) fn guardian() -> io::Result<BorrowedFd<'static>> {
+    static PROGRAM: OnceLock<OwnedFd> = OnceLock::new();
+    once(&PROGRAM, c"sandbox-guard", arch::guardian_code())
+}
+
+fn once(
+    made: &'static OnceLock<OwnedFd>,
+    name: &CStr,
+    code: &[u8],
+) -> io::Result<BorrowedFd<'static>> {
+    if let Some(program) = made.get() {
+        return Ok(program.as_fd());
+    }
+    let program = make(name, code)?;
+    Ok(made.get_or_init(|| program).as_fd())
+}
+
+fn make(name: &CStr, code: &[u8]) -> io::Result<OwnedFd> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     // Kernels before 6.3 don't know the second flag, and don't need it.
-    let file = rustix::fs::memfd_create(c"sandbox-init", flags | MemfdFlags::EXEC)
-        .or_else(|_| rustix::fs::memfd_create(c"sandbox-init", flags))?;
-    rustix::io::write(&file, &elf(arch::init_code()))?;
+    let file = rustix::fs::memfd_create(name, flags | MemfdFlags::EXEC)
+        .or_else(|_| rustix::fs::memfd_create(name, flags))?;
+    rustix::io::write(&file, &elf(code))?;
     let seals = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
     rustix::fs::fcntl_add_seals(&file, seals)?;
     // Above the descriptors that a child rearranges.

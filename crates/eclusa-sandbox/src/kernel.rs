@@ -12,6 +12,9 @@ pub(crate) const RDONLY: u64 = 1;
 pub(crate) const NOSUID: u64 = 2;
 pub(crate) const NODEV: u64 = 4;
 
+/// `F_SETSIG` of `fcntl`.
+const SET_SIGNAL: libc::c_int = 10;
+
 #[repr(C)]
 struct MountAttr {
     set: u64,
@@ -247,6 +250,24 @@ pub(crate) fn duplicate(from: RawFd, to: RawFd) -> Result<()> {
     // SAFETY: takes two numbers. Whatever `to` was in this process is closed, and the caller of
     // this function, a fresh child, owns nothing there.
     checked(libc::c_long::from(unsafe { libc::dup2(from, to) })).map(drop)
+}
+
+/// Takes a write lease: nobody else opens the file until it is given up, which closing it does. The signal that
+/// tells of it is one that is ignored.
+pub(crate) fn take_lease(file: &OwnedFd) -> Result<()> {
+    let fd = file.as_raw_fd();
+    // SAFETY: takes numbers.
+    checked(libc::c_long::from(unsafe { libc::fcntl(fd, SET_SIGNAL, libc::SIGURG) }))?;
+    // SAFETY: takes numbers.
+    let taken = unsafe { libc::fcntl(fd, libc::F_SETLEASE, libc::c_int::from(libc::F_WRLCK)) };
+    checked(libc::c_long::from(taken)).map(drop)
+}
+
+/// Whether a lease is held and nobody waits for its end.
+pub(crate) fn holds_lease(file: &OwnedFd) -> bool {
+    // SAFETY: takes numbers.
+    let kind = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLEASE) };
+    kind == libc::c_int::from(libc::F_WRLCK)
 }
 
 /// Takes a capability out of what any program could ever regain.

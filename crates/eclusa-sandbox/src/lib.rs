@@ -38,9 +38,12 @@ mod exit;
 mod filter;
 mod git;
 #[cfg(enforced)]
+mod guardian;
+#[cfg(enforced)]
 mod init;
 #[cfg(enforced)]
 mod kernel;
+mod layer_places;
 mod layer_pool;
 mod memory;
 #[cfg(enforced)]
@@ -79,6 +82,7 @@ pub use capabilities::{Enforcement, HostCapabilities, Missing, PartRefusal, Stag
 pub use environment::clean_environment;
 pub use exit::{DirRenames, Ended, Exit, How};
 pub use git::{Identity, git_environment, git_environment_of, personal_git_settings};
+pub use layer_places::shared_layer_places;
 pub use layer_pool::{Layer, LayerPool};
 pub use memory::share_memory;
 #[cfg(not(enforced))]

@@ -55,10 +55,11 @@ pub(crate) fn take(namespaces: Namespaces) -> Option<SharedNetwork> {
 }
 
 impl SharedNetwork {
-    /// A new network. There is none where there are no namespaces.
+    /// A new network. There is none where there are no namespaces, or where none can be joined.
     pub fn new(capabilities: &HostCapabilities) -> Result<SharedNetwork, SandboxError> {
         let (namespaces, enforcement) = (capabilities.namespaces, capabilities.enforcement());
-        if namespaces == Namespaces::None || enforcement == Enforcement::None {
+        let none = namespaces == Namespaces::None || enforcement == Enforcement::None;
+        if none || !capabilities.join {
             return Err(SandboxError::Unable { lacking: Missing::Namespaces, enforcement });
         }
         take(namespaces).map_or_else(|| make(namespaces), Ok)
@@ -66,7 +67,7 @@ impl SharedNetwork {
 }
 
 /// Makes a network now.
-fn make(namespaces: Namespaces) -> Result<SharedNetwork, SandboxError> {
+pub(crate) fn make(namespaces: Namespaces) -> Result<SharedNetwork, SandboxError> {
     let (user, network) = clone::network(namespaces)?;
     let (user, network) = (user.map(high).transpose()?, high(network)?);
     Ok(SharedNetwork::from_namespaces(user, network))

@@ -7,10 +7,12 @@
 //! * [`help_renames`]: an overlay refuses to rename a directory of the workspace (`EXDEV`), on
 //!   which `git mv`, `os.rename` and `fs.renameSync` rely. Here it is done piece by piece.
 //!
+//! * `OwnSide`: without namespaces, signals to other processes, metadata of files outside, and the network.
+//!
 //! What a call says is read from the memory of a process that goes on running, and that may change
-//! it at any time. So nothing is decided here that protects anything: a call that goes on is held
-//! by the namespaces of the sandbox as any other, and what is done in its place is done by a thread that
-//! has no more rights than the command, on handles, in the directories that were named beforehand.
+//! it at any time. So nothing is decided by it that protects anything: a call that goes on is held
+//! by the namespaces of the sandbox as any other, or is judged by its registers alone; and what is done in its place is
+//! done by a thread that has no more rights than the command, on handles, in the directories that were named beforehand.
 //! That the process is still the one that asked is verified after it was looked at.
 
 use std::{
@@ -29,12 +31,17 @@ use rustix::{
 pub use crate::exit::DirRenames;
 pub use dir_rename::help_renames;
 pub use filter::renames;
+pub(crate) use network::{Reachable, SOCKETS};
+pub(crate) use outside::{OwnSide, SIGNALS};
 
 mod caller;
 mod dir_rename;
 mod filter;
 mod kernel;
 mod moving;
+mod network;
+mod outside;
+mod times;
 
 /// What becomes of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

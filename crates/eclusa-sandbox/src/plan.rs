@@ -25,12 +25,13 @@ pub struct Plan {
     pub write: Vec<PathBuf>,
     /// What may be written into a layer of its own, to be looked at before it is real.
     pub stage: Vec<Staging>,
-    /// What is neither read nor listed, wherever it lies.
+    /// What is neither read nor listed, wherever it lies. Without namespaces its names show, and what is in
+    /// it is not read.
     pub hide: Vec<PathBuf>,
     /// Directories that are writable at another place, beneath `/run` or `/tmp`.
     pub mounts: Vec<PrivateMount>,
-    /// What `/tmp` and `/var/tmp` are: a directory that lasts. Without one, or without namespaces:
-    /// an empty one in memory.
+    /// What `/tmp` and `/var/tmp` are: a directory that lasts. Without one an empty one in memory. Without
+    /// namespaces it is written at its own place, which `TMPDIR` names, and without one there is none.
     pub tmp: Option<PathBuf>,
     /// Hosts that a proxy of the caller will let through. With none there is no listener, unless
     /// [`proxy`](Plan::proxy) asks for one, and no network at all.

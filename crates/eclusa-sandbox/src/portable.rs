@@ -18,6 +18,8 @@ pub fn probe(_state: &Path) -> HostCapabilities {
     HostCapabilities {
         namespaces: Namespaces::None,
         overlay: false,
+        layers: None,
+        join: false,
         proc: false,
         landlock: 0,
         seccomp: false,
@@ -32,7 +34,7 @@ pub fn probe(_state: &Path) -> HostCapabilities {
 
 /// The same: there is nothing to remember.
 #[must_use]
-pub fn recall_or_probe(state: &Path) -> HostCapabilities {
+pub fn recall_or_probe(state: &Path, _workspace: &Path) -> HostCapabilities {
     probe(state)
 }
 

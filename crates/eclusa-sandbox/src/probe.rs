@@ -1,10 +1,12 @@
 //! The self-test: what this machine can do is found by doing it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::capabilities::{HostCapabilities, Missing, Namespaces, StagingMethod};
 use crate::kernel;
+use crate::layer_places;
+use crate::network_pool;
 use crate::plan::{Plan, Staging};
 use crate::sandbox::Sandbox;
 use crate::step::{SandboxError, Step};
@@ -14,16 +16,51 @@ use crate::step::{SandboxError, Step};
 /// are made there and removed.
 #[must_use]
 pub fn probe(state: &Path) -> HostCapabilities {
+    find(Search { workspace: None, places: vec![state.to_owned()], refused: None })
+}
+
+/// The same for the layers over a workspace, which may lie in other places where `state` cannot carry
+/// them. That it can be written is needed all the same: what is kept for undo lies there.
+pub(crate) fn probe_workspace(state: &Path, workspace: &Path) -> HostCapabilities {
+    let mut search = Search { workspace: Some(workspace), places: Vec::new(), refused: None };
+    match ProbeLayers::new(state) {
+        Ok(_) => search.places = layer_places::candidates(state, workspace),
+        Err(error) => search.refuse(&error),
+    }
+    find(search)
+}
+
+fn find(search: Search<'_>) -> HostCapabilities {
     let mut capabilities = kernel_features();
     for namespaces in [Namespaces::Root, Namespaces::User] {
         if namespaces == Namespaces::Root && !rustix::process::geteuid().is_root() {
             continue;
         }
-        if let Some(found) = with_namespaces(&mut capabilities, namespaces, state) {
+        if let Some(found) = with_namespaces(&mut capabilities, namespaces, search.clone()) {
             return found;
         }
     }
     in_place(capabilities)
+}
+
+/// The places that are left to be tried for layers, and what was said to the first.
+#[derive(Clone)]
+struct Search<'a> {
+    /// What the layers will lie over.
+    workspace: Option<&'a Path>,
+    places: Vec<PathBuf>,
+    refused: Option<(Option<i32>, String)>,
+}
+
+impl Search<'_> {
+    fn refuse(&mut self, error: &SandboxError) {
+        self.refused.get_or_insert_with(|| (errno_of(error), error.to_string()));
+    }
+
+    /// The next place, best first.
+    fn next(&mut self) -> Option<PathBuf> {
+        (!self.places.is_empty()).then(|| self.places.remove(0))
+    }
 }
 
 /// True when the level is more than `none` by what the kernel says of itself, which takes a few system
@@ -40,6 +77,8 @@ pub(crate) fn kernel_features() -> HostCapabilities {
     HostCapabilities {
         namespaces: Namespaces::None,
         overlay: false,
+        layers: None,
+        join: false,
         proc: false,
         landlock: kernel::landlock_version(),
         seccomp: known,
@@ -53,12 +92,27 @@ pub(crate) fn kernel_features() -> HostCapabilities {
 fn with_namespaces(
     capabilities: &mut HostCapabilities,
     namespaces: Namespaces,
-    state: &Path,
+    mut search: Search<'_>,
 ) -> Option<HostCapabilities> {
-    let mut with =
-        HostCapabilities { namespaces, overlay: true, proc: true, ..capabilities.clone() };
+    let layers = search.next();
+    if layers.is_none() && search.refused.is_none() {
+        search.refused = Some((None, "no place for layers lies outside the workspace".to_owned()));
+    }
+    let overlay = layers.is_some();
+    let mut with = HostCapabilities {
+        namespaces,
+        overlay,
+        layers,
+        join: true,
+        proc: true,
+        ..capabilities.clone()
+    };
     loop {
-        let error = match trial(&with, with.overlay.then_some(state)) {
+        if let (None, Some((errno, text))) = (&with.layers, search.refused.take()) {
+            with.overlay = false;
+            with.refused(Missing::Staging, errno, text);
+        }
+        let error = match trial(&with, search.workspace) {
             Ok(()) => return Some(with),
             Err(error) => error,
         };
@@ -68,8 +122,17 @@ fn with_namespaces(
                 with.refused(Missing::Seccomp, errno_of(&error), error.to_string());
                 continue;
             }
+            // Then every command has a network of its own.
+            Some(Step::Join | Step::Clone) if with.join => {
+                with.join = false;
+                continue;
+            }
             Some(Step::Proc | Step::Processes) if with.proc => Missing::FreshProc,
-            Some(Step::Overlay) | None if with.overlay => Missing::Staging,
+            Some(Step::Overlay | Step::Hide) | None if with.overlay => {
+                search.refuse(&error);
+                with.layers = search.next();
+                continue;
+            }
             _ => {
                 capabilities.refused(Missing::Namespaces, errno_of(&error), error.to_string());
                 return None;
@@ -119,39 +182,63 @@ fn step_of(error: &SandboxError) -> Option<Step> {
 }
 
 /// Runs a sandbox that does nothing.
-fn trial(capabilities: &HostCapabilities, state: Option<&Path>) -> Result<(), SandboxError> {
+fn trial(capabilities: &HostCapabilities, workspace: Option<&Path>) -> Result<(), SandboxError> {
     if capabilities.staging_method() == StagingMethod::Refuse {
         return Ok(());
     }
-    let layers = match state {
-        Some(state) => Some(ProbeLayers::new(state)?),
-        None => None,
-    };
+    let layers = capabilities.layers().map(ProbeLayers::new).transpose()?;
     let mut plan = Plan::new(vec!["/".into()], "/");
     plan.may_lack = capabilities.missing();
-    plan.stage.extend(layers.as_ref().map(ProbeLayers::staging));
+    plan.stage.extend(layers.as_ref().map(|it| it.staging(workspace)));
+    if capabilities.namespaces == Namespaces::None {
+        // So that there is something for a supervisor to look at.
+        plan.write.push("/dev/null".into());
+    }
+    if capabilities.join {
+        plan.network = Some(network_pool::make(capabilities.namespaces)?);
+    }
     Sandbox::trial(&plan, capabilities)
 }
 
 /// Three empty directories, gone afterwards.
-struct ProbeLayers(std::path::PathBuf);
+struct ProbeLayers(PathBuf);
 
 impl ProbeLayers {
-    fn new(state: &Path) -> Result<ProbeLayers, SandboxError> {
-        sweep(state);
+    fn new(place: &Path) -> Result<ProbeLayers, SandboxError> {
+        sweep(place);
         let failed =
             |source| SandboxError::System { what: "make a directory for the self-test", source };
         let nanos = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());
-        let layers = ProbeLayers(state.join(format!("{PREFIX}{}-{nanos}", std::process::id())));
-        std::fs::create_dir(&layers.0).map_err(failed)?;
+        let layers = ProbeLayers(place.join(format!("{PREFIX}{}-{nanos}", std::process::id())));
+        let made = std::fs::create_dir(&layers.0).or_else(|error| match error.kind() {
+            // One of the places that every user may make.
+            std::io::ErrorKind::NotFound => {
+                layer_places::open(place).and_then(|()| std::fs::create_dir(&layers.0))
+            }
+            _ => Err(error),
+        });
+        made.map_err(failed)?;
         for name in ["lower", "upper", "work"] {
             std::fs::create_dir(layers.0.join(name)).map_err(failed)?;
         }
+        // Without them an overlay is made, and then cannot replace a directory.
+        let attribute = rustix::fs::setxattr(
+            layers.0.join("upper"),
+            c"user.eclusa",
+            b"",
+            rustix::fs::XattrFlags::empty(),
+        );
+        attribute.map_err(|errno| SandboxError::Step {
+            step: Step::Overlay,
+            path: Some(place.to_owned()),
+            source: errno.into(),
+        })?;
         Ok(layers)
     }
 
-    fn staging(&self) -> Staging {
+    fn staging(&self, workspace: Option<&Path>) -> Staging {
         let [lower, upper, work] = ["lower", "upper", "work"].map(|name| self.0.join(name));
+        let lower = workspace.map_or(lower, Path::to_owned);
         Staging { lower, upper, work, live: Vec::new() }
     }
 }

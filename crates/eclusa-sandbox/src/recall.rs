@@ -13,22 +13,26 @@ use std::path::{Path, PathBuf};
 use eclusa_workspace::{Durability, private_file};
 
 use crate::capabilities::{HostCapabilities, Namespaces};
-use crate::probe::{kernel_features, probe};
+use crate::layer_places;
+use crate::probe::{kernel_features, probe_workspace};
 
 /// The file in the state directory.
 const FILE: &str = ".capabilities";
 /// Longer than any such file.
 const MAX_FILE: u64 = 4096;
 
-/// The same as [`probe`], from what an earlier process has found where nothing has changed since.
+/// The same as [`probe`](crate::probe) for the layers over a workspace, which may lie in other places where
+/// `state` cannot carry them: from what an earlier process has found where nothing has changed since.
 /// Only a result that lacks nothing is kept.
 #[must_use]
-pub fn recall_or_probe(state: &Path) -> HostCapabilities {
-    let Some(circumstances) = circumstances(state) else { return probe(state) };
+pub fn recall_or_probe(state: &Path, workspace: &Path) -> HostCapabilities {
+    let Some(circumstances) = circumstances(state, workspace) else {
+        return probe_workspace(state, workspace);
+    };
     if let Some(known) = recall(state, &circumstances) {
         return known;
     }
-    let found = probe(state);
+    let found = probe_workspace(state, workspace);
     if found.refusals.is_empty() && found.missing().is_empty() {
         // Whoever cannot keep it finds it again.
         let _ = keep(state, &circumstances, &found);
@@ -44,13 +48,28 @@ pub fn forget(state: &Path) {
 
 fn recall(state: &Path, circumstances: &str) -> Option<HostCapabilities> {
     let text = text(&state.join(FILE))?;
-    let (kept, namespaces) = text.rsplit_once('\n')?;
-    let namespaces = match namespaces {
-        "user" => Namespaces::User,
-        "root" => Namespaces::Root,
+    let (kept, layers) = text.rsplit_once('\n')?;
+    let (kept, namespaces) = kept.rsplit_once('\n')?;
+    let layers = PathBuf::from(layers);
+    if layers != state && layer_places::open(&layers).is_err() {
+        return None;
+    }
+    let (namespaces, join) = match namespaces {
+        "user" => (Namespaces::User, true),
+        "root" => (Namespaces::Root, true),
+        "user alone" => (Namespaces::User, false),
+        "root alone" => (Namespaces::Root, false),
         _ => return None,
     };
-    let all = HostCapabilities { namespaces, overlay: true, proc: true, ..kernel_features() };
+    let layers = Some(layers);
+    let all = HostCapabilities {
+        namespaces,
+        overlay: true,
+        layers,
+        join,
+        proc: true,
+        ..kernel_features()
+    };
     (kept == circumstances && all.missing().is_empty()).then_some(all)
 }
 
@@ -60,15 +79,18 @@ fn keep(state: &Path, circumstances: &str, found: &HostCapabilities) -> std::io:
         Namespaces::Root => "root",
         Namespaces::None => return Ok(()),
     };
-    let text = format!("{circumstances}\n{namespaces}");
+    let Some(layers) = found.layers().and_then(Path::to_str) else { return Ok(()) };
+    let alone = if found.join { "" } else { " alone" };
+    let text = format!("{circumstances}\n{namespaces}{alone}\n{layers}");
     private_file::write(&state.join(FILE), text, Durability::Crash)
 }
 
 /// Everything that the result depends on, or nothing where that cannot be told.
-fn circumstances(state: &Path) -> Option<String> {
+fn circumstances(state: &Path, workspace: &Path) -> Option<String> {
     let version = env!("CARGO_PKG_VERSION");
     let boot = text(Path::new("/proc/sys/kernel/random/boot_id"))?;
-    let device = state.metadata().ok()?.dev();
+    let device = |path: &Path| path.metadata().ok().map(|it| it.dev());
+    let (device, over) = (device(state)?, device(workspace)?);
     let link = |name: &str| fs::read_link(PathBuf::from("/proc/thread-self/ns").join(name)).ok();
     let (user, mounts) = (link("user")?, link("mnt")?);
     // Which user, capabilities, filters and promises this process has been started with.
@@ -78,7 +100,7 @@ fn circumstances(state: &Path) -> Option<String> {
     let held: Vec<&str> = held.collect();
     let label = text(Path::new("/proc/thread-self/attr/current")).unwrap_or_default();
     Some(format!(
-        "{version} {} {device} {} {} {}\n{}",
+        "{version} {} {device} {over} {} {} {}\n{}",
         boot.trim(),
         user.display(),
         mounts.display(),

@@ -1,5 +1,7 @@
 //! A running command: started, watched by a thread of its own, ended with everything it started.
 
+mod answering;
+mod leases;
 mod memory;
 mod pipes;
 mod supervise;
@@ -23,12 +25,16 @@ use crate::child::ChildOrder;
 use crate::child_spec::ChildSpec;
 use crate::clone::{self, Child, high};
 use crate::exit::Exit;
+use crate::guardian::Guardian;
 use crate::init;
 use crate::network_pool;
+use crate::notify::{OwnSide, Reachable};
 use crate::plan::Plan;
 use crate::reach::Cancel;
 use crate::resource_caps::{Caps, Group};
 use crate::step::{SandboxError, Step, not_cloned, trying};
+use answering::Answering;
+use leases::Leases;
 
 /// A command that runs. Dropping it ends the command.
 ///
@@ -47,7 +53,6 @@ pub struct Sandbox {
 type Begun = Result<Option<OwnedFd>, SandboxError>;
 
 /// What the child handed over.
-#[derive(Default)]
 struct HandedFds {
     listener: Option<OwnedFd>,
     held: Option<OwnedFd>,
@@ -75,10 +80,14 @@ impl Sandbox {
         let (tell, told) = mpsc::sync_channel::<Begun>(1);
         let enforcement = capabilities.enforcement();
         let caps = spec.caps;
-        if spec.join.is_none() {
+        if spec.join.is_none() && capabilities.join {
             spec.join = network_pool::take(spec.namespaces);
         }
-        let watch = supervise::Watch::new(plan, cancel.clone(), enforcement.clone());
+        let leases = Leases::take(&spec.leased)?;
+        let own = spec.holds && spec.namespaces == Namespaces::None;
+        let own = own.then(|| OwnSide::new(&spec.own, Reachable::new(spec.proxy))).transpose();
+        let own = own.map_err(trying("open what may be written"))?;
+        let watch = supervise::Watch::new(plan, cancel.clone(), enforcement.clone(), leases, own);
         let thread = std::thread::Builder::new()
             .name("sandbox".into())
             .spawn(move || match StartedCommand::new(spec) {
@@ -88,10 +97,10 @@ impl Sandbox {
                     Err(SandboxError::System { what: "start the command", source: message })
                 }
                 Ok((started, mut handed)) => {
-                    let rename_helper = watch.help_renames(&mut handed.held);
+                    let answering = Answering::new(handed.held.take());
                     let _ = tell.send(Ok(handed.listener));
                     drop(tell);
-                    supervise::supervise(started, watch, progress, rename_helper)
+                    supervise::supervise(started, watch, progress, answering)
                 }
             })
             .map_err(trying("start a thread"))?;
@@ -161,6 +170,8 @@ impl Drop for Sandbox {
 
 /// A command that has started: its first process, and the ends of its pipes.
 struct StartedCommand {
+    /// Goes before the first process does.
+    guardian: Option<Guardian>,
     child: Child,
     /// Whether killing the first process kills all.
     namespace: bool,
@@ -198,7 +209,8 @@ impl StartedCommand {
         let _ = rustix::pipe::fcntl_setpipe_size(&output, supervise::CHUNK);
         let nothing = dev_null()?;
         let init = init::program().map_err(trying("make the first program"))?;
-        let handed = spec.proxy.is_some() || spec.holds;
+        let listens = spec.proxy.is_some() && spec.listener.is_none();
+        let handed = listens || spec.holds;
         let hand = if handed { Some(socket_pair()?) } else { None };
         let pointers = |strings: &[std::ffi::CString]| {
             let mut list: Vec<_> = strings.iter().map(|string| string.as_ptr()).collect();
@@ -208,6 +220,8 @@ impl StartedCommand {
         let (argv, env) = (pointers(&spec.argv), pointers(&spec.env));
         let terminal = spec.terminal.as_ref().map(OwnedFd::as_fd);
         let ends = spec.ends.as_ref();
+        let namespace = spec.namespaces != Namespaces::None;
+        let guardian = if namespace { None } else { Some(Guardian::start(pipe()?, nothing)?) };
         let order = ChildOrder {
             spec: &spec,
             argv: &argv,
@@ -218,6 +232,7 @@ impl StartedCommand {
             status: status_end.as_fd(),
             failure: failure_end.as_fd(),
             hand: hand.as_ref().map(|(_, theirs)| theirs.as_fd()),
+            guardian: guardian.as_ref().map(Guardian::pipe),
             init: init.as_raw_fd(),
         };
         let child = clone::child(&order).map_err(not_cloned)?;
@@ -227,18 +242,17 @@ impl StartedCommand {
         if read == message.len() {
             return Err(failed(message, &spec));
         }
-        let mut handed = HandedFds::default();
+        let mut handed = HandedFds { listener: spec.listener.take(), held: None };
         if let Some((ours, _)) = &hand {
-            if spec.proxy.is_some() {
+            if listens {
                 handed.listener = Some(receive(ours)?);
             }
             if spec.holds {
                 handed.held = Some(receive(ours)?);
             }
         }
-        let namespace = spec.namespaces != Namespaces::None;
         let (caps, group) = (spec.caps, spec.group.take());
-        Ok((StartedCommand { child, namespace, output, status, caps, group }, handed))
+        Ok((StartedCommand { guardian, child, namespace, output, status, caps, group }, handed))
     }
 }
 

@@ -28,6 +28,7 @@ steps! {
     Clone => "make a process in new namespaces",
     Cgroup => "enter the control group",
     Session => "start a session of its own",
+    Guardian => "tell the guardian",
     Streams => "connect input and output",
     Groups => "give up supplementary groups",
     UserMap => "map the user into its namespace",

@@ -104,6 +104,11 @@ pub fn overlays() -> io::Result<()> {
     install(&[libc::SYS_fsopen], false)
 }
 
+/// No way into a namespace that is there already.
+pub fn joins() -> io::Result<()> {
+    install(&[libc::SYS_setns], false)
+}
+
 /// No Landlock.
 pub fn landlock() -> io::Result<()> {
     install(&[libc::SYS_landlock_create_ruleset], false)

@@ -16,7 +16,7 @@ use std::{
 use eclusa::{policy::HiddenPaths, settings::RequiredEnforcement};
 use eclusa_net::HostAccess;
 use eclusa_sandbox::{
-    Enforcement, HostCapabilities, Identity, Limits, Plan, Sandbox, SandboxError, StagingMethod,
+    HostCapabilities, Identity, Limits, Missing, Plan, Sandbox, SandboxError, StagingMethod,
     git_environment_of, personal_git_settings,
     proxy::{HostRule, Hosts, Proxy},
 };
@@ -111,7 +111,7 @@ impl Sandboxes {
     pub fn new(settings: SandboxSettings) -> Result<Sandboxes, HostRule> {
         let hosts = Hosts::new(&settings.hosts)?;
         let survey = Survey::new(&settings.root, settings.blocked.clone(), HiddenPaths::nothing());
-        let pools = LayerPools::new(&settings.state, &settings.scratch);
+        let pools = LayerPools::new(&settings.state);
         let sessions = SandboxSessions::new(&settings.state);
         let caches = Caches::new(&settings.state);
         Ok(Sandboxes(Arc::new(SandboxesInner {
@@ -138,13 +138,9 @@ impl Sandboxes {
         self.0.capabilities.get_or_init(|| {
             // Where it cannot be made, the self-test says that nothing can be staged.
             let _ = private(&self.0.settings.state);
-            eclusa_sandbox::recall_or_probe(&self.0.settings.state)
+            let SandboxSettings { state, root, .. } = &self.0.settings;
+            eclusa_sandbox::recall_or_probe(state, root)
         })
-    }
-
-    /// Whether every layer holds here.
-    pub fn is_full(&self) -> bool {
-        self.capabilities().enforcement() == Enforcement::Full
     }
 
     /// Starts a command. `progress` gets its output as it comes.
@@ -167,8 +163,8 @@ impl Sandboxes {
         if settings.least != RequiredEnforcement::Full {
             plan.may_lack = self.capabilities().missing();
         }
-        let made = |source| RunError::Layer { path: settings.state.clone(), source };
-        let (pools, live) = (&self.0.pools, self.live());
+        let (pool, live) = (self.0.pools.on(self.capabilities()), self.live());
+        let made = |source| RunError::Layer { path: pool.place().to_owned(), source };
         let session = order.session.as_deref();
         let most = settings.limits.tmp;
         let session = session.map(|it| self.0.sessions.get(it, most));
@@ -182,11 +178,11 @@ impl Sandboxes {
                 }
             }
             (Writes::Staged, WriteTracking::Overlay) => {
-                let stage = Stage::new(pools, &settings.root).map_err(made)?;
+                let stage = Stage::new(pool, &settings.root).map_err(made)?;
                 plan.stage.push(stage.over(&settings.root, &live));
                 kept = Kept::Layer(stage);
                 let (capabilities, alone) = (self.capabilities(), order.background);
-                let given = self.0.caches.furnish(&mut plan, settings, capabilities, pools, alone);
+                let given = self.0.caches.furnish(&mut plan, settings, capabilities, pool, alone);
                 caches = given.map_err(made)?;
                 plan.write.extend(self.writable());
             }
@@ -198,9 +194,16 @@ impl Sandboxes {
         if let Some(home) = settings.home.as_ref().filter(covered) {
             plan.read.extend([PathBuf::from("/"), home.clone()]);
         }
-        plan.hide.extend(pools.places());
+        plan.hide.push(pool.place().to_owned());
         plan.hide.extend([self.0.sessions.place(), self.0.caches.place()].map(Path::to_owned));
         plan.proxy = order.writes != Writes::Refused;
+        if settings.model_proxy.is_some()
+            && self.capabilities().missing().contains(&Missing::Namespaces)
+        {
+            // Its listener would be the machine's, and whoever found it could use the person's models.
+            plan.hosts.clear();
+            plan.proxy = false;
+        }
         if let Some(session) = &session {
             session.furnish(&mut plan);
             if settings.model_proxy.is_none() {
@@ -244,7 +247,10 @@ impl Sandboxes {
         let staged = nothing || self.write_tracking() != WriteTracking::Nothing;
         match self.settings().least {
             RequiredEnforcement::Full => true,
-            RequiredEnforcement::FullOrAsk => self.is_full(),
+            RequiredEnforcement::FullOrAsk if writes == Writes::Refused => {
+                self.capabilities().holds_reading()
+            }
+            RequiredEnforcement::FullOrAsk => self.capabilities().holds_commands(),
             RequiredEnforcement::Partial => staged,
         }
     }

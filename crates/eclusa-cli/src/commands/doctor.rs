@@ -59,6 +59,8 @@ struct Findings {
     caps: Option<(Cap, Cap)>,
     same_filesystem: Option<bool>,
     state: String,
+    /// Where layers lie, and whether that is on the workspace's filesystem.
+    layers: Option<(String, Option<bool>)>,
     workspace: String,
     store: String,
     /// What holds of answers, and against whom it does not.
@@ -95,7 +97,9 @@ fn look(sandboxes: &Sandboxes, paths: &Paths, ctx: &AppContext) -> Result<Findin
     let inside = inside.map(|it| it.exit.output.text().lines().map(str::to_owned).collect());
     // One that cannot be read is told as such.
     let layers = config_layers::layers(paths).unwrap_or_default();
+    let here = |it: &Path| (it.display().to_string(), same_filesystem(&paths.workspace, it));
     Ok(Findings {
+        layers: capabilities.layers().map(here),
         kernel,
         root: rustix::process::geteuid().is_root(),
         capabilities,
@@ -203,14 +207,28 @@ impl Findings {
             Err(why) => screen.styled(Style::Bad, &format!("no sandbox: {}", sanitize(why)))?,
         }
         screen.line(&format!("workspace: {}", sanitize(&self.workspace)))?;
-        let renamed = match self.same_filesystem {
-            Some(true) => "on the workspace's filesystem: contents are renamed",
-            Some(false) => {
-                "on another filesystem than the workspace: contents are copied, which is slower"
-            }
-            None => "cannot be looked at",
+        let place = |path: &str, same: Option<bool>| {
+            let renamed = match same {
+                Some(true) => "on the workspace's filesystem: contents are renamed",
+                Some(false) => {
+                    "on another filesystem than the workspace: contents are copied, which is slower"
+                }
+                None => "cannot be looked at",
+            };
+            format!("{}, {renamed}", sanitize(path))
         };
-        screen.line(&format!("undo and layers: {}, {renamed}", sanitize(&self.state)))?;
+        let undo = place(&self.state, self.same_filesystem);
+        match &self.layers {
+            Some((layers, same)) if *layers != self.state => {
+                screen.line(&format!("undo: {undo}"))?;
+                let layers = place(layers, *same);
+                screen.line(&format!(
+                    "layers: {layers} (the state's filesystem cannot carry them)"
+                ))?;
+            }
+            Some(_) => screen.line(&format!("undo and layers: {undo}"))?,
+            None => screen.line(&format!("undo: {undo}"))?,
+        }
         screen.line(&format!("log: {}", sanitize(&self.store)))?;
         screen.line(&format!("approvals: {}", sanitize(&self.approvals)))?;
         for it in &self.notifications {
@@ -256,6 +274,7 @@ impl Findings {
             "no_sandbox": self.inside.as_ref().err(),
             "workspace": self.workspace,
             "state": self.state,
+            "layers": self.layers.as_ref().map(|it| &it.0),
             "same_filesystem": self.same_filesystem,
             "log": self.store,
             "approvals": self.approvals,

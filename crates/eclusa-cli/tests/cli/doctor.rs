@@ -35,6 +35,50 @@ fn it_says_what_is_missing_and_how_to_get_it() {
     assert!(told["because"].is_string(), "{told}");
 }
 
+/// A container whose profile lets everything through but `setns`.
+#[test]
+fn where_networks_cannot_be_joined_it_says_full_and_commands_run() {
+    eclusa_testing::needs!(Namespaces);
+    let started = std::thread::spawn(|| {
+        eclusa_sandbox::test_support::joins().unwrap();
+        let world = World::new();
+        let ran = world.eclusa(&["doctor"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert!(ran.out.contains("level: full") && ran.out.contains("its own loopback"), "{ran:?}");
+        // By what was found just now, and by what is remembered of it.
+        for name in ["a", "b"] {
+            let ran = world.eclusa(&["exec", "--apply", "--", &format!("echo x > {name}")]);
+            assert!(ran.code == 0 && world.path("workspace").join(name).exists(), "{ran:?}");
+        }
+    });
+    started.join().unwrap();
+}
+
+/// Podman and Kubernetes mount something over parts of `/proc`: no command is asked about for that, and
+/// the record says it.
+#[test]
+fn a_proc_that_is_masked_counts_as_held_and_is_on_record() {
+    eclusa_testing::needs!(Namespaces);
+    let world = World::new();
+    let eclusa = |args: &[&str]| {
+        let program = world.command(args);
+        #[expect(clippy::disallowed_methods, reason = "the test makes namespaces")]
+        let mut command = std::process::Command::new("unshare");
+        let mask = "mount --bind /dev/null /proc/version && exec unshare -Urm \"$@\"";
+        command.args(["-Urm", "sh", "-c", mask, "sh"]).arg(program.get_program()).args(args);
+        command.current_dir(world.path("workspace")).env_clear();
+        command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        crate::world::run(command, "")
+    };
+    let ran = eclusa(&["doctor"]);
+    assert!(ran.out.contains("level: partial, without a /proc of its own\n"), "{ran:?}");
+    let ran = eclusa(&["--mode", "yolo", "run", "bash", r#"{"command": "echo x > new"}"#]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(world.read("workspace/new"), "x\n");
+    let log = world.eclusa(&["--json", "log"]).out;
+    assert!(log.contains("partial, without a /proc of its own"), "{log}");
+}
+
 #[test]
 fn it_says_what_policy_lint_finds() {
     let world = World::with("[[rules]]\ndecision = \"allow\"\ncommand = \"bash\"\n");

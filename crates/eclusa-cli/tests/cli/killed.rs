@@ -47,6 +47,40 @@ fn killed_while_a_command_runs() {
     assert_eq!(count(undo(&world).join("stages")), 0, "the next start removes it");
 }
 
+/// Without namespaces nobody dies with the program by itself: a guardian sees to it. The command holds a
+/// pipe open that ends when nobody of it is left.
+#[test]
+fn killed_while_a_command_runs_in_a_container() {
+    let started = std::thread::spawn(|| {
+        eclusa_sandbox::test_support::container().unwrap();
+        let world = World::with("[commands]\nleast = \"partial\"\n");
+        let fifo = world.path("workspace/fifo");
+        let mode = rustix::fs::Mode::from(0o600);
+        rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, mode).unwrap();
+        let script = "exec 9> fifo; echo ready >&9; (trap '' TERM HUP; setsid sleep 8642 &); \
+                      while :; do echo x >> log; sleep 0.01; done";
+        let words = ["--mode", "yolo", "exec", "--apply", "--", script];
+        let mut child = start(&world, &words);
+        let (tell, told) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            use std::io::{BufRead as _, Read as _};
+            let mut pipe = std::io::BufReader::new(fs::File::open(fifo).unwrap());
+            let mut line = String::new();
+            pipe.read_line(&mut line).unwrap();
+            tell.send(line).unwrap();
+            let mut rest = String::new();
+            pipe.read_to_string(&mut rest).unwrap();
+            tell.send(rest).unwrap();
+        });
+        let patience = Duration::from_secs(60);
+        assert_eq!(told.recv_timeout(patience).unwrap(), "ready\n");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(told.recv_timeout(patience).expect("the command goes on"), "");
+    });
+    started.join().unwrap();
+}
+
 /// All files are as before, or all are as after; which of them depends on the moment.
 #[test]
 fn killed_while_it_commits() {

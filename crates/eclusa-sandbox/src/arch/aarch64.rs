@@ -2,6 +2,8 @@
 
 use libc::c_long;
 
+use super::ByPath;
+
 /// What the kernel calls this processor where a filter looks at it.
 pub(crate) const AUDIT: u32 = 0xc000_00b7;
 /// What an executable for it says.
@@ -16,6 +18,8 @@ pub(crate) const REFUSED: [c_long; 0] = [];
 pub(crate) const OPEN: [(c_long, u32); 0] = [];
 pub(crate) const CHMOD: [(c_long, u32); 0] = [];
 pub(crate) const MKNOD: [(c_long, u32); 0] = [];
+/// Those that change what is known of a file.
+pub(crate) const METADATA: [(c_long, ByPath); 0] = [];
 /// The calls that rename.
 pub(crate) const RENAMES: &[c_long] = &[libc::SYS_renameat, libc::SYS_renameat2];
 /// There is none without directories.
@@ -102,5 +106,41 @@ std::arch::global_asm!(
     "9:  mov  x8, #94",
     "    svc  #0",
     "eclusa_init_end:",
+    ".popsection",
+);
+
+std::arch::global_asm!(
+    ".pushsection .rodata.eclusa_guardian, \"a\"",
+    ".globl eclusa_guardian_begin",
+    ".globl eclusa_guardian_end",
+    "eclusa_guardian_begin:",
+    "    sub  sp, sp, #16",
+    // read(3, sp, 4): the number of a process group. Without one there is nothing to guard.
+    "    mov  x8, #63",
+    "    mov  x0, #3",
+    "    mov  x1, sp",
+    "    mov  x2, #4",
+    "    svc  #0",
+    "    cmp  x0, #4",
+    "    b.ne 9f",
+    // read(3, sp + 8, 4): nothing more is written, so that it waits for the end.
+    "2:  mov  x8, #63",
+    "    mov  x0, #3",
+    "    add  x1, sp, #8",
+    "    mov  x2, #4",
+    "    svc  #0",
+    "    cmn  x0, #4",
+    "    b.eq 2b",
+    // kill(-group, SIGKILL)
+    "    ldr  w0, [sp]",
+    "    neg  w0, w0",
+    "    sxtw x0, w0",
+    "    mov  x1, #9",
+    "    mov  x8, #129",
+    "    svc  #0",
+    "9:  mov  x0, #0",
+    "    mov  x8, #94",
+    "    svc  #0",
+    "eclusa_guardian_end:",
     ".popsection",
 );

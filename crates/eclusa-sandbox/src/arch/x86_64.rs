@@ -2,6 +2,8 @@
 
 use libc::c_long;
 
+use super::ByPath;
+
 /// What the kernel calls this processor where a filter looks at it.
 pub(crate) const AUDIT: u32 = 0xc000_003e;
 /// What an executable for it says.
@@ -17,6 +19,15 @@ pub(crate) const REFUSED: [c_long; 4] =
 pub(crate) const OPEN: [(c_long, u32); 1] = [(libc::SYS_open, 1)];
 pub(crate) const CHMOD: [(c_long, u32); 1] = [(libc::SYS_chmod, 1)];
 pub(crate) const MKNOD: [(c_long, u32); 1] = [(libc::SYS_mknod, 1)];
+/// Those that change what is known of a file.
+pub(crate) const METADATA: [(c_long, ByPath); 6] = [
+    (libc::SYS_chmod, ByPath::Mode),
+    (libc::SYS_chown, ByPath::Owner),
+    (libc::SYS_lchown, ByPath::LinkOwner),
+    (libc::SYS_utime, ByPath::Seconds),
+    (libc::SYS_utimes, ByPath::Times),
+    (libc::SYS_futimesat, ByPath::TimesAt),
+];
 /// The calls that rename.
 pub(crate) const RENAMES: &[c_long] = &[libc::SYS_rename, libc::SYS_renameat, libc::SYS_renameat2];
 /// The one that renames without directories.
@@ -96,5 +107,40 @@ std::arch::global_asm!(
     "9:  mov  eax, 231",
     "    syscall",
     "eclusa_init_end:",
+    ".popsection",
+);
+
+std::arch::global_asm!(
+    ".pushsection .rodata.eclusa_guardian, \"a\"",
+    ".globl eclusa_guardian_begin",
+    ".globl eclusa_guardian_end",
+    "eclusa_guardian_begin:",
+    "    sub  rsp, 16",
+    // read(3, rsp, 4): the number of a process group. Without one there is nothing to guard.
+    "    xor  eax, eax",
+    "    mov  edi, 3",
+    "    mov  rsi, rsp",
+    "    mov  edx, 4",
+    "    syscall",
+    "    cmp  eax, 4",
+    "    jne  9f",
+    // read(3, rsp + 8, 4): nothing more is written, so that it waits for the end.
+    "2:  xor  eax, eax",
+    "    mov  edi, 3",
+    "    lea  rsi, [rsp + 8]",
+    "    mov  edx, 4",
+    "    syscall",
+    "    cmp  eax, -4",
+    "    je   2b",
+    // kill(-group, SIGKILL)
+    "    mov  edi, [rsp]",
+    "    neg  edi",
+    "    mov  esi, 9",
+    "    mov  eax, 62",
+    "    syscall",
+    "9:  xor  edi, edi",
+    "    mov  eax, 231",
+    "    syscall",
+    "eclusa_guardian_end:",
     ".popsection",
 );

@@ -35,6 +35,9 @@ pub(super) fn restrict(rules: &Rules) -> Done {
     for (n, path) in rules.read.iter().enumerate() {
         allow(&ruleset, path, read).map_err(at_nth(Step::Landlock, n))?;
     }
+    for (n, path) in rules.list.iter().enumerate() {
+        allow(&ruleset, path, READ_DIR).map_err(at_nth(Step::Landlock, n))?;
+    }
     for (n, path) in rules.write.iter().enumerate() {
         allow(&ruleset, path, all).map_err(at_nth(Step::Landlock, n))?;
     }

@@ -11,6 +11,9 @@ use crate::step::SandboxError;
 /// Devices that are written to.
 const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
+/// The most files that are held by leases: each is an open descriptor.
+const MAX_LEASES: usize = 500;
+
 /// Directories that every sandbox has of its own.
 const PRIVATE: [&str; 4] = ["/tmp", "/var/tmp", "/run", "/dev"];
 
@@ -21,6 +24,8 @@ pub(super) struct Places {
     read: Vec<PathBuf>,
     hide: Vec<PathBuf>,
     mounts: Vec<PrivateMount>,
+    /// What `/tmp` is, or without namespaces what takes its place.
+    pub(super) tmp: Option<PathBuf>,
     pub(super) cwd: PathBuf,
 }
 
@@ -82,6 +87,7 @@ impl Places {
             write: all(&plan.write, "writable directory")?,
             read: all(&read, "readable directory")?,
             hide,
+            tmp: plan.tmp.as_deref().map(|it| real(it, "directory for /tmp")).transpose()?,
             cwd: real(&plan.cwd, "working directory")?,
         })
     }
@@ -173,6 +179,11 @@ impl Places {
         directories.iter().map(|path| c_path(path)).collect()
     }
 
+    /// What may be written at its own place.
+    pub(super) fn own(&self) -> Vec<PathBuf> {
+        self.write.iter().chain(&self.tmp).cloned().collect()
+    }
+
     /// What is hidden, unless a private directory covers it already.
     pub(super) fn masks(&self) -> Result<Vec<Mask>, SandboxError> {
         let visible = |path: &&PathBuf| {
@@ -184,17 +195,32 @@ impl Places {
         self.hide.iter().filter(visible).map(mask).collect()
     }
 
-    /// Without mounts nothing can be hidden inside what may be written: Landlock takes nothing
-    /// back beneath what it gave.
-    pub(super) fn can_hide(&self, namespaces: Namespaces) -> Result<(), SandboxError> {
-        let within =
-            self.hide.iter().find(|path| namespaces == Namespaces::None && self.shown(path));
-        within.map_or(Ok(()), |path| {
-            let path = path.display();
-            Err(SandboxError::Plan(format!(
-                "`{path}` can't be hidden inside a writable directory without namespaces"
-            )))
-        })
+    /// The hidden files inside what may be written: Landlock takes nothing back beneath what it gave, so
+    /// without mounts each of them is held by a lease.
+    pub(super) fn leased(&self) -> Result<Vec<PathBuf>, SandboxError> {
+        let mut files = Vec::new();
+        let mut pending: Vec<PathBuf> =
+            self.hide.iter().filter(|path| self.shown(path)).cloned().collect();
+        while let Some(path) = pending.pop() {
+            let failed = |error: std::io::Error| {
+                let path = path.display();
+                SandboxError::Plan(format!("`{path}` can't be hidden: {error}"))
+            };
+            let about = path.symlink_metadata().map_err(failed)?;
+            if about.is_dir() {
+                for entry in path.read_dir().map_err(failed)? {
+                    pending.push(entry.map_err(failed)?.path());
+                }
+            } else if about.is_file() {
+                files.push(path);
+            }
+            if files.len() > MAX_LEASES {
+                return Err(SandboxError::Plan(format!(
+                    "more than {MAX_LEASES} files are hidden inside a writable directory"
+                )));
+            }
+        }
+        Ok(files)
     }
 
     pub(super) fn rules(
@@ -207,7 +233,14 @@ impl Places {
         write.extend(self.stage.iter().map(|one| one.lower.clone()));
         write.extend(DEVICES.map(PathBuf::from));
         write.extend(plan.terminal.as_ref().map(|_| PathBuf::from("/dev/tty")));
+        let mut list = Vec::new();
         let read = if namespaces == Namespaces::None {
+            write.extend(self.tmp.clone());
+            // Names show where contents are shut: otherwise nothing around a secret could be listed.
+            list.clone_from(&self.read);
+            if list.is_empty() {
+                list.push("/".into());
+            }
             readable::readable(&self.read, &self.hide)
         } else {
             write.extend(["/tmp", "/var/tmp", "/run", "/dev/shm", "/dev/pts"].map(PathBuf::from));
@@ -225,6 +258,7 @@ impl Places {
         Ok(Rules {
             version,
             read: paths(read)?,
+            list: paths(list)?,
             write: paths(write)?,
             no_tcp: namespaces == Namespaces::None,
         })

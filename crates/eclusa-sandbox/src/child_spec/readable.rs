@@ -14,8 +14,8 @@ pub(super) fn readable(read: &[PathBuf], hide: &[PathBuf]) -> Vec<PathBuf> {
     allowed
 }
 
-/// Allows a directory whole if nothing in it is hidden, otherwise what is in it, one by one. A
-/// directory with something hidden can then not be listed, and that is the price.
+/// Allows a directory whole if nothing in it is hidden, otherwise what is in it, one by one. That a
+/// directory with something hidden can be listed is allowed apart.
 fn allow(path: &Path, hide: &[PathBuf], allowed: &mut Vec<PathBuf>) {
     if hide.iter().any(|hidden| path.starts_with(hidden)) {
         return;

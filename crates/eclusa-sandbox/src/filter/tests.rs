@@ -24,6 +24,8 @@ fn answer(program: &[sock_filter], architecture: u32, number: u32, arguments: [u
     panic!("no end")
 }
 
+const LANDLOCK_1: Boundary = Boundary::Landlock { version: 1, writes: true, network: false };
+
 fn asks(number: c_long, arguments: [u32; 6]) -> u32 {
     answer(&sandbox(Boundary::Namespaces, &[]), arch::AUDIT, number as u32, arguments)
 }
@@ -54,7 +56,7 @@ fn every_system_call_gets_the_answer_of_the_table() {
 
 #[test]
 fn what_is_held_waits_and_nothing_else_gets_another_answer() {
-    for boundary in [Boundary::Namespaces, Boundary::Landlock(1)] {
+    for boundary in [Boundary::Namespaces, LANDLOCK_1] {
         let (plain, holding) = (sandbox(boundary, &[]), sandbox(boundary, arch::RENAMES));
         for number in 0..=NEWEST + 1 {
             let held = arch::RENAMES.contains(&c_long::from(number));
@@ -101,7 +103,7 @@ fn sockets_are_for_the_internet_inside_and_for_nobody_without_a_namespace() {
     }
     for family in [libc::AF_INET, libc::AF_INET6] {
         assert_eq!(asks(libc::SYS_socket, [family as u32, 1, 0, 0, 0, 0]), ALLOW);
-        let without = sandbox(Boundary::Landlock(7), &[]);
+        let without = sandbox(Boundary::Landlock { version: 7, writes: true, network: false }, &[]);
         let call = libc::SYS_socket as u32;
         assert_eq!(answer(&without, arch::AUDIT, call, [family as u32, 1, 0, 0, 0, 0]), REFUSE);
     }
@@ -115,7 +117,12 @@ fn sockets_are_for_the_internet_inside_and_for_nobody_without_a_namespace() {
 #[test]
 fn without_namespaces_the_filter_refuses_what_landlock_lets_through() {
     let says = |version, call: c_long, arguments| {
-        answer(&sandbox(Boundary::Landlock(version), &[]), arch::AUDIT, call as u32, arguments)
+        answer(
+            &sandbox(Boundary::Landlock { version, writes: true, network: false }, &[]),
+            arch::AUDIT,
+            call as u32,
+            arguments,
+        )
     };
     let inside = |call, arguments| asks(call, arguments);
     let flags = |flags: i32| [0, 0, flags as u32, 0, 0, 0];
@@ -151,4 +158,52 @@ fn without_namespaces_the_filter_refuses_what_landlock_lets_through() {
             assert_eq!((says(version, call, [0; 6]), inside(call, [0; 6])), (REFUSE, ALLOW));
         }
     }
+}
+
+/// Where nothing may be written, nothing of a file is changed either; its flags never.
+#[test]
+fn without_namespaces_and_without_writing_metadata_stay() {
+    for (writes, expected) in [(true, ALLOW), (false, REFUSE)] {
+        let program = sandbox(Boundary::Landlock { version: 7, writes, network: false }, &[]);
+        let says = |call, arguments| answer(&program, arch::AUDIT, call as u32, arguments);
+        for call in metadata_calls() {
+            assert_eq!(says(call, [0; 6]), expected, "{call}");
+            assert_eq!(asks(call, [0; 6]), ALLOW, "{call}");
+        }
+        let ioctl = |request: u32| says(libc::SYS_ioctl, [0, request, 0, 0, 0, 0]);
+        assert_eq!((ioctl(0x4008_6602), ioctl(libc::TIOCSTI as u32)), (REFUSE, REFUSE));
+        assert_eq!(ioctl(libc::TCGETS as u32), ALLOW);
+    }
+}
+
+/// Without namespaces and with a supervisor: TCP of version 4, and no way past whoever looks at addresses.
+#[test]
+fn without_namespaces_sockets_lead_where_a_supervisor_says() {
+    let boundary = Boundary::Landlock { version: 7, writes: true, network: true };
+    let program = sandbox(boundary, &[libc::SYS_connect, libc::SYS_bind, libc::SYS_listen]);
+    let says = |call: c_long, arguments| answer(&program, arch::AUDIT, call as u32, arguments);
+    let socket = |family: i32, kind: i32, protocol: i32| {
+        says(libc::SYS_socket, [family as u32, kind as u32, protocol as u32, 0, 0, 0])
+    };
+    let stream = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    assert_eq!((socket(libc::AF_INET, stream, 0), socket(libc::AF_INET, 1, 6)), (ALLOW, ALLOW));
+    for (family, kind, protocol) in [
+        (libc::AF_INET, stream, 262),
+        (libc::AF_INET, libc::SOCK_DGRAM, 0),
+        (libc::AF_INET, libc::SOCK_RAW, 1),
+        (libc::AF_INET6, stream, 0),
+        (libc::AF_UNIX, stream, 0),
+        (libc::AF_NETLINK, 3, 0),
+        (libc::AF_VSOCK, 1, 0),
+    ] {
+        assert_ne!(socket(family, kind, protocol), ALLOW, "{family} {kind} {protocol}");
+    }
+    for call in [libc::SYS_connect, libc::SYS_bind, libc::SYS_listen] {
+        assert_eq!(says(call, [0; 6]), HOLD);
+    }
+    let fast = libc::MSG_FASTOPEN as u32;
+    assert_eq!(says(libc::SYS_sendto, [0, 0, 0, fast, 0, 0]), REFUSE);
+    assert_eq!(says(libc::SYS_sendmsg, [0, 0, fast, 0, 0, 0]), REFUSE);
+    assert_eq!(says(libc::SYS_sendmmsg, [0, 0, 0, fast, 0, 0]), REFUSE);
+    assert_eq!(says(libc::SYS_sendto, [0; 6]), ALLOW);
 }

@@ -4,7 +4,7 @@ use std::{
     ffi::{CStr, OsStr, OsString},
     fs::File,
     os::{
-        fd::OwnedFd,
+        fd::{AsRawFd, OwnedFd},
         unix::{
             ffi::{OsStrExt, OsStringExt},
             fs::FileExt,
@@ -14,11 +14,14 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, Mode, OFlags, ResolveFlags, Stat},
+    fs::{AtFlags, Mode, OFlags, ResolveFlags, Stat, Timestamps},
     io::Errno,
 };
 
-use super::kernel::{self, Call};
+use super::{
+    kernel::{self, Call},
+    times,
+};
 
 /// The longest path that the kernel takes, with its end.
 const PATH_MAX: usize = 4096;
@@ -28,6 +31,13 @@ pub(super) struct Caller {
     thread: u32,
     memory: File,
     root: OwnedFd,
+}
+
+/// A socket of the caller's, as far as another can take its place.
+pub(super) struct Socket {
+    pub(super) inode: u64,
+    pub(super) nonblocking: bool,
+    pub(super) close_on_exec: bool,
 }
 
 /// A name in a directory.
@@ -57,6 +67,88 @@ impl Caller {
         (!path.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(path)))
     }
 
+    /// So many bytes of its memory.
+    pub(super) fn bytes(&self, address: u64, length: usize) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; length];
+        self.memory.read_exact_at(&mut bytes, address).ok().map(|()| bytes)
+    }
+
+    /// A text at this address of its memory, which is shorter than `most`.
+    pub(super) fn text(&self, address: u64, most: usize) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; most];
+        let read = self.memory.read_at(&mut bytes, address).ok()?;
+        bytes.truncate(read);
+        Some(CStr::from_bytes_until_nul(&bytes).ok()?.to_bytes().to_owned())
+    }
+
+    /// Two times, of whose seconds a part is so many nanoseconds; now where none are given.
+    pub(super) fn times(&self, address: u64, each: i64) -> rustix::io::Result<Timestamps> {
+        match address {
+            0 => Ok(times::now()),
+            address => times::timestamps(&self.bytes(address, 32).ok_or(Errno::FAULT)?, each),
+        }
+    }
+
+    /// The same in whole seconds.
+    pub(super) fn seconds(&self, address: u64) -> rustix::io::Result<Timestamps> {
+        if address == 0 {
+            return Ok(times::now());
+        }
+        let bytes = self.bytes(address, 16).ok_or(Errno::FAULT)?;
+        let (access, modification) = bytes.split_at_checked(8).ok_or(Errno::FAULT)?;
+        times::timestamps(&[access, &[0; 8], modification, &[0; 8]].concat(), 1)
+    }
+
+    /// What one of its descriptors is open on.
+    pub(super) fn handle(&self, number: i32) -> rustix::io::Result<OwnedFd> {
+        let link = match number {
+            libc::AT_FDCWD => format!("/proc/{}/cwd", self.thread),
+            number => format!("/proc/{}/fd/{number}", self.thread),
+        };
+        let opened = rustix::fs::open(link, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+        opened.map_err(|errno| if errno == Errno::NOENT { Errno::BADF } else { errno })
+    }
+
+    /// The socket behind one of its descriptors.
+    pub(super) fn socket(&self, number: i32) -> rustix::io::Result<Socket> {
+        let link = format!("/proc/{}/fd/{number}", self.thread);
+        let link = rustix::fs::readlink(link, Vec::new()).map_err(|_| Errno::BADF)?;
+        let inode =
+            link.to_str().ok().and_then(|it| it.strip_prefix("socket:[")?.strip_suffix(']'));
+        let inode = inode.and_then(|it| it.parse().ok()).ok_or(Errno::NOTSOCK)?;
+        let about = std::fs::read_to_string(format!("/proc/{}/fdinfo/{number}", self.thread));
+        let about = about.map_err(|_| Errno::BADF)?;
+        let flags = about.lines().find_map(|it| it.strip_prefix("flags:"));
+        let flags = flags.and_then(|it| i32::from_str_radix(it.trim(), 8).ok()).unwrap_or(0);
+        Ok(Socket {
+            inode,
+            nonblocking: flags & libc::O_NONBLOCK != 0,
+            close_on_exec: flags & libc::O_CLOEXEC != 0,
+        })
+    }
+
+    /// The file that a path leads to. A path by which programs name a descriptor of their own is one.
+    pub(super) fn file(
+        &self,
+        dir: i32,
+        address: u64,
+        follow: bool,
+        empty: bool,
+    ) -> rustix::io::Result<OwnedFd> {
+        let text = self.text(address, PATH_MAX).ok_or(Errno::FAULT)?;
+        if text.is_empty() {
+            return if empty { self.handle(dir) } else { Err(Errno::NOENT) };
+        }
+        let own = [&b"/proc/self/fd/"[..], b"/proc/thread-self/fd/", b"/dev/fd/"];
+        let own = own.iter().find_map(|it| text.strip_prefix(*it)).filter(|_| follow);
+        if let Some(number) = own.and_then(|it| std::str::from_utf8(it).ok()?.parse().ok()) {
+            return self.handle(number);
+        }
+        let path = self.absolute(dir, Path::new(OsStr::from_bytes(&text)))?;
+        let last = if follow { OFlags::empty() } else { OFlags::NOFOLLOW };
+        self.open(&path, OFlags::PATH | OFlags::CLOEXEC | last)
+    }
+
     /// Where a path leads that is relative to a directory descriptor of the caller, up to its last
     /// name, which is not followed. Links on the way are followed as they would be for the caller.
     pub(super) fn place(&self, dir: i32, path: &Path) -> rustix::io::Result<Place> {
@@ -76,7 +168,10 @@ impl Caller {
 
     /// A directory by its path from the caller's root.
     pub(super) fn directory(&self, path: &Path) -> rustix::io::Result<OwnedFd> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        self.open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC)
+    }
+
+    fn open(&self, path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
         let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
         loop {
             match rustix::fs::openat2(&self.root, path, flags, Mode::empty(), resolve) {
@@ -98,6 +193,13 @@ impl Caller {
         let base = PathBuf::from(OsString::from_vec(base.into_bytes()));
         if base.is_absolute() { Ok(base.join(path)) } else { Err(Errno::BADF) }
     }
+}
+
+/// Where a handle of this process leads.
+pub(super) fn path_of(handle: &OwnedFd) -> rustix::io::Result<PathBuf> {
+    let link = format!("/proc/self/fd/{}", handle.as_raw_fd());
+    let path = rustix::fs::readlink(link, Vec::new())?;
+    Ok(PathBuf::from(OsString::from_vec(path.into_bytes())))
 }
 
 impl Place {

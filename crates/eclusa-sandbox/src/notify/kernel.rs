@@ -21,9 +21,23 @@ pub(super) struct Call {
 const RECEIVE: libc::Ioctl = 0xc050_2100_u32 as libc::Ioctl;
 const SEND: libc::Ioctl = 0xc018_2101_u32 as libc::Ioctl;
 const IS_VALID: libc::Ioctl = 0x4008_2102_u32 as libc::Ioctl;
+const PUT: libc::Ioctl = 0x4018_2103_u32 as libc::Ioctl;
 const SET_FLAGS: libc::Ioctl = 0x4008_2104_u32 as libc::Ioctl;
 /// Who answers runs where the call was made, which saves a wake-up on another processor.
 const SYNC_WAKE_UP: u64 = 1;
+
+/// In the place of the descriptor with this number, which is closed.
+const AT_NUMBER: u32 = 1;
+
+/// `struct seccomp_notif_addfd`.
+#[repr(C)]
+struct PutFd {
+    id: u64,
+    flags: u32,
+    source: u32,
+    number: u32,
+    number_flags: u32,
+}
 
 /// Takes the next call. `None`: whoever made it is gone.
 pub(super) fn receive(listener: &OwnedFd) -> Option<Call> {
@@ -55,6 +69,23 @@ pub(super) fn go_on(listener: &OwnedFd, id: u64) -> rustix::io::Result<()> {
 pub(super) fn reply(listener: &OwnedFd, id: u64, errno: Option<Errno>) -> rustix::io::Result<()> {
     let error = errno.map_or(0, |it| -it.raw_os_error());
     send(listener, libc::seccomp_notif_resp { id, val: 0, error, flags: 0 })
+}
+
+/// Puts a descriptor of this process in the place of one of the caller's.
+pub(super) fn put(
+    listener: &OwnedFd,
+    id: u64,
+    what: &OwnedFd,
+    number: i32,
+    close_on_exec: bool,
+) -> rustix::io::Result<()> {
+    let number = u32::try_from(number).map_err(|_| Errno::BADF)?;
+    let source = u32::try_from(what.as_raw_fd()).map_err(|_| Errno::BADF)?;
+    let flags = if close_on_exec { libc::O_CLOEXEC as u32 } else { 0 };
+    let order = PutFd { id, flags: AT_NUMBER, source, number, number_flags: flags };
+    // SAFETY: the kernel reads one such structure, whose size is part of the request's number.
+    let put = unsafe { libc::ioctl(listener.as_raw_fd(), PUT, &raw const order) };
+    if put >= 0 { Ok(()) } else { Err(Errno::PERM) }
 }
 
 fn send(listener: &OwnedFd, answer: libc::seccomp_notif_resp) -> rustix::io::Result<()> {

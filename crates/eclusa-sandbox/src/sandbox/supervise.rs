@@ -1,6 +1,5 @@
 //! The watch over a running command: its output, its time, its end, and the end of its children.
 
-use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -8,13 +7,15 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
 
+use super::answering::Answering;
+use super::leases::{self, Leases};
 use super::memory::{self, MemoryWatch};
 use super::{StartedCommand, survivors};
 use crate::capabilities::Enforcement;
-use crate::exit::{DirRenames, Ended, Exit, How};
+use crate::exit::{Ended, Exit, How};
 use crate::init::{ENDED, NOT_EXECUTED};
 use crate::kernel;
-use crate::notify::{self, Watching};
+use crate::notify::OwnSide;
 use crate::output::Keeper;
 use crate::plan::{Hold, Keep, Limits, Plan, Staging};
 use crate::reach::Cancel;
@@ -42,20 +43,22 @@ pub(super) struct Watch {
     enforcement: Enforcement,
     disk: Option<(PathBuf, u64)>,
     memory: Option<MemoryWatch>,
+    /// On what nobody of the command may open.
+    leases: Leases,
     /// Where renames of directories are helped.
     staged: Vec<PathBuf>,
-}
-
-/// Who answers the renames that wait: nobody until there is one, then a thread. Most commands
-/// rename no directory.
-pub(super) enum RenameHelper {
-    Nobody,
-    Waiting(OwnedFd),
-    At(Watching<DirRenames>),
+    /// Without namespaces: what the command may change.
+    own: Option<OwnSide>,
 }
 
 impl Watch {
-    pub(super) fn new(plan: &Plan, cancel: Cancel, enforcement: Enforcement) -> Watch {
+    pub(super) fn new(
+        plan: &Plan,
+        cancel: Cancel,
+        enforcement: Enforcement,
+        leases: Leases,
+        own: Option<OwnSide>,
+    ) -> Watch {
         let place = plan.stage.first().map(|one| &one.upper).or(plan.write.first());
         let place = place.or(plan.tmp.as_ref());
         let disk = plan.limits.disk.zip(place).and_then(|(most, place)| {
@@ -69,34 +72,7 @@ impl Watch {
             Hold::Renames => plan.stage.iter().filter_map(real).collect(),
             Hold::Nothing => Vec::new(),
         };
-        Watch { limits, keep: plan.keep, cancel, enforcement, disk, memory, staged }
-    }
-
-    /// Takes the listener, if it is renames that wait there.
-    pub(super) fn help_renames(&self, held: &mut Option<OwnedFd>) -> RenameHelper {
-        match held.take_if(|_| !self.staged.is_empty()) {
-            Some(listener) => RenameHelper::Waiting(listener),
-            None => RenameHelper::Nobody,
-        }
-    }
-}
-
-impl RenameHelper {
-    /// Begins to answer. If no thread can be had, the calls fail, as they would without anybody
-    /// who helps them.
-    fn begin(&mut self, staged: &[PathBuf]) {
-        if let RenameHelper::Waiting(listener) = std::mem::replace(self, RenameHelper::Nobody)
-            && let Ok(watching) = notify::help_renames(listener, staged.to_vec())
-        {
-            *self = RenameHelper::At(watching);
-        }
-    }
-
-    fn finish(self) -> DirRenames {
-        match self {
-            RenameHelper::At(watching) => watching.finish().unwrap_or_default(),
-            RenameHelper::Nobody | RenameHelper::Waiting(_) => DirRenames::default(),
-        }
+        Watch { limits, keep: plan.keep, cancel, enforcement, disk, memory, leases, staged, own }
     }
 }
 
@@ -120,7 +96,7 @@ struct Supervision<F> {
     watch: Watch,
     progress: F,
     keeper: Keeper,
-    rename_helper: RenameHelper,
+    answering: Answering,
     buffer: Vec<u8>,
     open: bool,
     phase: Phase,
@@ -135,7 +111,7 @@ pub(super) fn supervise(
     started: StartedCommand,
     watch: Watch,
     progress: impl FnMut(&[u8]),
-    rename_helper: RenameHelper,
+    answering: Answering,
 ) -> Result<Exit, SandboxError> {
     let began = Instant::now();
     rustix::io::ioctl_fionbio(&started.output, true).map_err(trying("watch the output"))?;
@@ -146,7 +122,7 @@ pub(super) fn supervise(
         watch,
         progress,
         keeper,
-        rename_helper,
+        answering,
         buffer: Vec::new(),
         open: true,
         phase: Phase::Runs,
@@ -164,17 +140,15 @@ impl<F: FnMut(&[u8])> Supervision<F> {
     /// Waits for the next thing to happen, and deals with it.
     fn turn(&mut self, deadline: Option<Instant>) -> Result<(), SandboxError> {
         let timeout = self.timeout(deadline);
-        let (renames, wanted) = match &self.rename_helper {
-            RenameHelper::Waiting(listener) => (listener, PollFlags::IN),
-            RenameHelper::Nobody | RenameHelper::At(_) => {
-                (self.watch.cancel.event(), PollFlags::empty())
-            }
+        let (calls, wanted) = match &self.answering {
+            Answering::Waiting(listener) => (listener, PollFlags::IN),
+            Answering::Nobody | Answering::At(_) => (self.watch.cancel.event(), PollFlags::empty()),
         };
         let mut polled = [
             PollFd::new(&self.started.status, PollFlags::IN),
             PollFd::new(&self.started.child.pidfd, PollFlags::IN),
             PollFd::new(self.watch.cancel.event(), PollFlags::IN),
-            PollFd::new(renames, wanted),
+            PollFd::new(calls, wanted),
             PollFd::new(&self.started.output, PollFlags::IN),
         ];
         // A closed pipe would wake us for ever.
@@ -184,14 +158,15 @@ impl<F: FnMut(&[u8])> Supervision<F> {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(trying("watch the command")(error)),
         }
-        let renames = polled.get(3).map_or(PollFlags::empty(), PollFd::revents);
+        let calls = polled.get(3).map_or(PollFlags::empty(), PollFd::revents);
         let [status, gone, cancel, _, output] =
             polled.map(|one| one.revents().intersects(PollFlags::IN | PollFlags::HUP));
-        if renames.contains(PollFlags::IN) {
-            self.rename_helper.begin(&self.watch.staged);
-        } else if renames.contains(PollFlags::HUP) {
-            // Nobody is left who could rename anything.
-            self.rename_helper = RenameHelper::Nobody;
+        if calls.contains(PollFlags::IN) {
+            let group = self.started.child.pid;
+            self.answering.begin(&mut self.watch.own, &self.watch.staged, group);
+        } else if calls.contains(PollFlags::HUP) {
+            // Nobody is left who could make one.
+            self.answering = Answering::Nobody;
         }
         if output && self.open {
             self.read();
@@ -225,7 +200,8 @@ impl<F: FnMut(&[u8])> Supervision<F> {
         let next = next.map(|at| at.saturating_duration_since(Instant::now()));
         let disk = self.watch.disk.as_ref().map(|_| DISK);
         let memory = self.watch.memory.as_ref().map(|_| memory::INTERVAL);
-        let next = [next, disk, memory].into_iter().flatten().min();
+        let leases = self.watch.leases.any().then_some(leases::INTERVAL);
+        let next = [next, disk, memory, leases].into_iter().flatten().min();
         next.and_then(|next| Timespec::try_from(next + Duration::from_micros(500)).ok())
     }
 
@@ -274,6 +250,12 @@ impl<F: FnMut(&[u8])> Supervision<F> {
     /// Looks at the limits that nobody tells us about.
     fn check(&mut self, deadline: Option<Instant>) {
         let now = Instant::now();
+        if self.watch.leases.wanted_by_now() {
+            // Whoever waits for the file gets nothing of it, as long as it is dead before it is given up.
+            self.ended = Some(Ended::Secret);
+            self.phase = Phase::Over;
+            return;
+        }
         if matches!(self.phase, Phase::Runs) && self.too_much_memory() {
             // Every further moment costs others their memory.
             self.ended = Some(Ended::Memory);
@@ -330,6 +312,10 @@ impl<F: FnMut(&[u8])> Supervision<F> {
         if !self.started.namespace {
             survivors::kill_group(self.started.child.pid, DEATH);
         }
+        if self.watch.leases.wanted() {
+            self.ended = Some(Ended::Secret);
+        }
+        drop(self.started.guardian.take());
         if let Some(group) = &self.started.group {
             if self.ended.is_none() && group.ran_out_of_memory() {
                 self.ended = Some(Ended::Memory);
@@ -358,7 +344,7 @@ impl<F: FnMut(&[u8])> Supervision<F> {
             cpu: used.as_ref().map(|used| used.cpu).unwrap_or_default(),
             peak_memory: used.map_or(0, |used| used.peak_kib.saturating_mul(1024)),
             output: self.keeper.finish(),
-            dir_renames: self.rename_helper.finish(),
+            dir_renames: self.answering.finish(),
             enforcement: self.watch.enforcement,
             caps: self.started.caps,
         })

@@ -161,6 +161,11 @@ fn failure(exit: &Exit, limit: Duration) -> Option<String> {
                 .to_owned()
         }
         (Some(Ended::Disk), _) => "the command filled the disk and was ended".to_owned(),
+        (Some(Ended::Secret), _) => {
+            "the command, or another program, opened a file that is hidden from it, and it was ended; \
+             nothing was read"
+                .to_owned()
+        }
         (Some(Ended::Memory), _) => {
             "the command used more memory than `commands.memory` allows and was ended".to_owned()
         }

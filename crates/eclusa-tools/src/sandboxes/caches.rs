@@ -18,11 +18,11 @@ use std::{
 };
 
 use eclusa_sandbox::{
-    HostCapabilities, Layer, OverlayHazard, Plan, PrivateMount, Staging, overlay_hazards,
-    scan::discard,
+    HostCapabilities, Layer, LayerPool, OverlayHazard, Plan, PrivateMount, Staging,
+    overlay_hazards, scan::discard,
 };
 
-use super::{SandboxSettings, private, stage::LayerPools};
+use super::{SandboxSettings, private};
 
 /// A copy that nobody has used for this long is removed.
 const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -113,12 +113,14 @@ impl Caches {
         plan: &mut Plan,
         settings: &SandboxSettings,
         capabilities: &HostCapabilities,
-        pools: &LayerPools,
+        pool: &LayerPool,
         background: bool,
     ) -> io::Result<Option<CacheLayers>> {
         let Some(home) = &settings.home else { return Ok(None) };
-        let lasting = if background { None } else { self.lock()? };
-        let passing = if lasting.is_none() { Some(pools.passing()?) } else { None };
+        // Where the state cannot carry layers, nothing lasts.
+        let carried = capabilities.layers() == Some(&settings.state);
+        let lasting = if background || !carried { None } else { self.lock()? };
+        let passing = if lasting.is_none() { Some(pool.take()?) } else { None };
         let place = passing.as_ref().map_or_else(|| self.place.clone(), Layer::upper);
         let found = match self.found.get() {
             Some(found) => found,

@@ -10,12 +10,11 @@ use eclusa_sandbox::{Keep, Limits, proxy::ModelService};
 pub struct SandboxSettings {
     /// The workspace. Commands start in it, and what they write there is staged.
     pub root: PathBuf,
-    /// Where layers are made: outside the workspace, on its filesystem.
+    /// Where layers are made if its filesystem can carry them, and what is kept for undo: outside the
+    /// workspace, best on its filesystem.
     pub state: PathBuf,
     /// The home directory, if there is one: readable, and what is written there is lost.
     pub home: Option<PathBuf>,
-    /// Where the layer over the home directory is made: outside it, on any filesystem.
-    pub scratch: PathBuf,
     /// The whole environment, besides what keeps git and the proxy in order:
     /// [`clean_environment`](eclusa_sandbox::clean_environment) makes one.
     pub env: Vec<(OsString, OsString)>,
@@ -59,11 +58,9 @@ const KEEP: Keep = Keep { head: 8 << 20, tail: 8 << 20 };
 impl SandboxSettings {
     /// Settings for a workspace, with nothing but a path to look for programs in.
     pub fn new(root: impl Into<PathBuf>, state: impl Into<PathBuf>) -> SandboxSettings {
-        let state = state.into();
         SandboxSettings {
             root: root.into(),
-            scratch: state.clone(),
-            state,
+            state: state.into(),
             home: None,
             env: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
             identity: None,

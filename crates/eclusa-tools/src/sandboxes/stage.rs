@@ -3,58 +3,53 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use eclusa_sandbox::{
-    Layer, LayerPool, Staging,
+    HostCapabilities, Layer, LayerPool, Staging,
     scan::{LayerScan, Moment, ScanError},
+    shared_layer_places,
 };
 
 use super::{ReadBack, changes};
 
-/// Where layers come from: for the workspace, and for what goes with a command.
+/// Where layers come from. Where they lie is known when the machine has been looked at.
 #[derive(Debug)]
 pub(super) struct LayerPools {
-    workspace: LayerPool,
-    home: LayerPool,
+    state: PathBuf,
+    pool: OnceLock<LayerPool>,
 }
 
 impl LayerPools {
-    /// Layers in these directories, which may be one.
-    pub(super) fn new(state: &Path, scratch: &Path) -> LayerPools {
-        let pool = |state: &Path| {
-            LayerPool::new(state.join("stages"), |path, err| {
-                tracing::warn!("a layer in `{}` could not be removed: {err}", path.display());
-            })
-        };
-        let workspace = pool(state);
-        let home = if scratch == state { workspace.clone() } else { pool(scratch) };
-        LayerPools { workspace, home }
+    /// Layers in this directory, or in another one where it cannot carry them.
+    pub(super) fn new(state: &Path) -> LayerPools {
+        LayerPools { state: state.to_owned(), pool: OnceLock::new() }
+    }
+
+    /// The layers of this machine.
+    pub(super) fn on(&self, machine: &HostCapabilities) -> &LayerPool {
+        self.pool.get_or_init(|| pool(machine.layers().unwrap_or(&self.state)))
     }
 
     /// Removes what processes that died have left behind, and says how much that was.
     pub(super) fn sweep(&self) -> io::Result<usize> {
-        let swept = self.workspace.sweep()?;
-        let one = self.home.place() == self.workspace.place();
-        Ok(swept + if one { 0 } else { self.home.sweep()? })
-    }
-
-    /// Where they are: the layers of other commands are nobody's business inside.
-    pub(super) fn places(&self) -> [PathBuf; 2] {
-        [&self.workspace, &self.home].map(|it| it.place().to_owned())
+        let places = std::iter::once(self.state.clone()).chain(shared_layer_places());
+        places.map(|it| pool(&it).sweep()).sum()
     }
 
     /// Waits until what commands have left is cleared.
     pub(super) fn settle(&self) {
-        self.workspace.settle();
-        self.home.settle();
+        if let Some(pool) = self.pool.get() {
+            pool.settle();
+        }
     }
+}
 
-    /// A layer for what goes with the command.
-    pub(super) fn passing(&self) -> io::Result<Layer> {
-        self.home.take()
-    }
+fn pool(place: &Path) -> LayerPool {
+    LayerPool::new(place.join("stages"), |path, err| {
+        tracing::warn!("a layer in `{}` could not be removed: {err}", path.display());
+    })
 }
 
 /// The layer of one command, and when it began.
@@ -66,8 +61,8 @@ pub(super) struct Stage {
 
 impl Stage {
     /// Takes a layer with the mode of the workspace, which the command then sees.
-    pub(super) fn new(pools: &LayerPools, root: &Path) -> io::Result<Stage> {
-        let layer = pools.workspace.take()?;
+    pub(super) fn new(pool: &LayerPool, root: &Path) -> io::Result<Stage> {
+        let layer = pool.take()?;
         let upper = fs::File::open(layer.upper())?;
         upper.set_permissions(fs::metadata(root)?.permissions())?;
         let began = Moment::on(upper)?;

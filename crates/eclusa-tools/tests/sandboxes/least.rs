@@ -24,7 +24,6 @@ fn where_something_is_missing_the_settings_decide() {
     let world = |answer, least| {
         World::with(answer, |it| {
             it.state = nowhere.into();
-            it.scratch = nowhere.into();
             it.least = least;
         })
     };

@@ -64,9 +64,11 @@ fn asks_first_and_says_that_it_stays(enforcement: &str) {
         agreed.bash("echo x > ../outside");
         assert!(!agreed.path("../outside").exists(), "nothing outside is written");
     }
-    // By default even what only reads is asked about where something is missing.
-    let asked = world(no(), RequiredEnforcement::default());
-    assert_eq!(asked.bash("cat one").code(), "denied_by_person");
+    // What only reads is held all the same, and nobody is asked.
+    let unasked = world(no(), RequiredEnforcement::default());
+    let reply = unasked.bash("cat one");
+    assert_eq!((reply.code(), reply.text().trim()), ("ok", "one"), "{}", reply.content());
+    assert_eq!(unasked.end()["sandbox"], enforcement);
 
     // What must be held by everything does not run at all.
     let full = world(Answer::Once, RequiredEnforcement::Full);
@@ -108,7 +110,7 @@ fn where_nothing_can_be_staged_no_mode_answers_for_a_person() {
 }
 
 #[test]
-fn secrets_stay_hidden_or_the_command_does_not_run() {
+fn secrets_stay_hidden_or_end_the_command() {
     eclusa_testing::needs!(Namespaces);
     let secret = |world: &World| plainly(&world.root(), "echo hunter2 > .env");
     test_support::overlays().unwrap();
@@ -117,14 +119,14 @@ fn secrets_stay_hidden_or_the_command_does_not_run() {
     let reply = inside.bash("cat .env; echo x > made");
     assert!(!reply.content().contains("hunter2"), "{}", reply.content());
     assert!(inside.path("made").exists(), "{}", reply.content());
-    // Nothing can be hidden inside what is written where there are no mounts.
+    // Where there are no mounts, whoever opens one is ended.
     test_support::namespaces().unwrap();
     let bare = world(Answer::Once, RequiredEnforcement::Partial);
     secret(&bare);
     let reply = bare.bash("cat .env; echo x > made");
-    assert_eq!(reply.code(), "tool_failed", "{}", reply.content());
-    assert!(reply.content().contains("can't be hidden"), "{}", reply.content());
-    assert!(!bare.path("made").exists());
+    let said = reply.content();
+    assert!(said.contains("opened a file that is hidden from it"), "{said}");
+    assert!(!said.contains("hunter2") && !bare.path("made").exists(), "{said}");
 }
 
 #[test]

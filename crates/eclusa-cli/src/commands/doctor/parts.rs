@@ -33,9 +33,15 @@ pub(super) fn parts(machine: &HostCapabilities) -> Vec<CheckedPart> {
         0 => "a second layer of file protection".to_owned(),
         version => format!("a second layer of file protection; version {version}"),
     };
+    let namespaces = match machine.shares_networks() || missing.contains(&Missing::Namespaces) {
+        true => "files outside, processes, network",
+        false => {
+            "files outside, processes, network; each command has its own loopback, because `setns` is refused"
+        }
+    };
     let mut parts = vec![
         part(Missing::Staging, "staging", "changes are reviewed before they are applied"),
-        part(Missing::Namespaces, "namespaces", "files outside, processes, network"),
+        part(Missing::Namespaces, "namespaces", namespaces),
         part(Missing::FreshProc, "own /proc", "other processes are not seen"),
         part(Missing::Landlock, "landlock", &landlock),
         part(Missing::Seccomp, "seccomp", "system calls that no command needs"),
@@ -85,6 +91,8 @@ fn fix(machine: &HostCapabilities, part: Missing) -> Option<&'static str> {
             "Linux 5.13 or newer with `landlock` among the `lsm=` of the kernel's command line",
         ),
         Missing::Seccomp => Some("a kernel with CONFIG_SECCOMP_FILTER"),
-        Missing::Signals => Some("Linux 6.12 or newer"),
+        Missing::Signals => {
+            Some("Linux 6.12 or newer, or a seccomp profile that lets a listener be made")
+        }
     }
 }

@@ -125,11 +125,9 @@ async fn commands_at_the_same_time_do_not_share_a_layer() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_workspace_in_the_home_directory_is_staged_as_well() {
     eclusa_testing::needs!(Namespaces);
-    let scratch = tempfile::tempdir().unwrap();
     let world = World::new(Answer::Once, |it| {
         // The state is in the home directory too, where it is for most people.
         it.home = it.root.parent().map(Into::into);
-        it.scratch = scratch.path().to_owned();
     });
     let reply = world.bash("cd ..; echo y > workspace/a; ls").await;
     assert_eq!(reply.code(), "ok", "{}", reply.content());

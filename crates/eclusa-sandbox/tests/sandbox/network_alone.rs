@@ -1,0 +1,109 @@
+//! The network of a command without a network namespace: its own servers, its proxy, and nothing else.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener};
+
+use eclusa_sandbox::{HostCapabilities, Plan, Sandbox};
+
+use crate::reading::machine;
+use crate::world::World;
+
+fn writing(world: &World, text: &str, machine: &HostCapabilities) -> Plan {
+    let mut plan = world.in_place(text);
+    plan.may_lack = machine.missing();
+    plan
+}
+
+fn said(world: &World, text: &str, machine: &HostCapabilities) -> String {
+    let plan = writing(world, text, machine);
+    Sandbox::spawn(&plan, machine, |_| {}).unwrap().wait().unwrap().output.text()
+}
+
+/// A test that starts a server on localhost and calls it.
+#[test]
+fn a_server_of_its_own_is_reached_by_the_command() {
+    let machine = machine();
+    let world = World::new();
+    for address in ["127.0.0.1", "0.0.0.0"] {
+        let text = r#"perl -MIO::Socket -e '$l = IO::Socket::INET->new(Listen => 1, LocalAddr => "ADDRESS", ReuseAddr => 1) or die $!;
+            $port = $l->sockport; print $l->sockhost, "\n";
+            for (1, 2) { if (!fork) { $c = IO::Socket::INET->new(PeerAddr => "127.0.0.1:$port") or die $!;
+                print $c "hello\n"; print "peer ", $c->peerhost, "\n"; exit } 
+              print $l->accept->getline; wait }
+            close $l; $l = IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1:$port", ReuseAddr => 1) or die $!;
+            print "again\n"; close $l; IO::Socket::INET->new(PeerAddr => "127.0.0.1:$port") or print "$!\n"'"#;
+        let said = said(&world, &text.replace("ADDRESS", address), &machine);
+        let mut lines: Vec<_> = said.lines().collect();
+        lines[1..5].sort_unstable();
+        let peer = "peer 127.0.0.1";
+        let expected = ["127.0.0.1", "hello", "hello", peer, peer, "again", "Connection refused"];
+        assert_eq!(lines, expected, "{said}");
+    }
+    // Descriptors that do not wait, as programs with an event loop have them.
+    let text = r#"python3 - <<'END'
+import asyncio
+async def serve(reader, writer):
+    writer.write(await reader.readline()); await writer.drain(); writer.close()
+async def main():
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.sockets[0].getsockname()[1])
+    writer.write(b"echo\n"); print((await reader.readline()).decode(), end=""); server.close()
+asyncio.run(main())
+END"#;
+    let mut plan = writing(&world, text, &machine);
+    plan.tmp = Some(world.path("outside"));
+    let said = Sandbox::spawn(&plan, &machine, |_| {}).unwrap().wait().unwrap().output.text();
+    assert!(said == "echo\n" || said.contains("not found"), "{said}");
+}
+
+#[test]
+fn the_machine_and_others_are_out_of_reach() {
+    let machine = machine();
+    let world = World::new();
+    let service = TcpListener::bind("127.0.0.1:0").unwrap();
+    service.set_nonblocking(true).unwrap();
+    let port = service.local_addr().unwrap().port();
+    let text = r#"for a in 127.0.0.1/PORT 127.0.0.2/PORT 1.1.1.1/443 10.0.0.1/80; do echo x > /dev/tcp/$a; done
+        echo x > /dev/udp/127.0.0.1/PORT; echo x > /dev/tcp/::1/PORT
+        perl -MSocket -e '$to = sockaddr_in(PORT, inet_aton("127.0.0.1"));
+            socket(S, AF_INET, SOCK_STREAM, 0) or die; send(S, "x", 0x20000000, $to) and print "sent\n";
+            send(S, "x", 0, $to) and print "sent\n"; listen(S, 1) and print "listens\n";
+            bind(S, sockaddr_in(0, inet_aton("10.0.0.1"))) and print "bound\n";
+            connect(S, sockaddr_un("/run/x")) and print "unix\n"; socket(U, AF_UNIX, SOCK_STREAM, 0) and print "made\n";
+            socket(D, AF_INET, SOCK_DGRAM, 0) and print "datagram\n"; connect(STDOUT, $to) and print "stdout\n";'"#;
+    let said = said(&world, &text.replace("PORT", &port.to_string()), &machine);
+    assert_eq!(said.matches("Connection refused").count(), 4, "{said}");
+    assert_eq!(said.matches("Network is unreachable").count(), 4, "{said}");
+    for word in ["sent", "listens", "bound", "unix", "made", "datagram", "stdout"] {
+        assert!(!said.lines().any(|it| it == word), "{word}: {said}");
+    }
+    assert_eq!(service.accept().unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+}
+
+#[test]
+fn the_proxy_is_the_only_way_out() {
+    let machine = machine();
+    let world = World::new();
+    let text =
+        "at=${https_proxy#http://}; exec 3<>/dev/tcp/${at%:*}/${at#*:}; echo question >&3; cat <&3";
+    let mut plan = writing(&world, text, &machine);
+    plan.hosts.push("example.com".into());
+    let mut sandbox = Sandbox::spawn(&plan, &machine, |_| {}).unwrap();
+    let listener = TcpListener::from(sandbox.take_listener().unwrap());
+    let address: SocketAddr = listener.local_addr().unwrap();
+    assert!(address.ip().is_loopback());
+    let (mut stream, _) = listener.accept().unwrap();
+    let mut question = [0; 9];
+    stream.read_exact(&mut question).unwrap();
+    stream.write_all(b"answer\n").unwrap();
+    drop(stream);
+    assert_eq!(sandbox.wait().unwrap().output.text(), "answer\n");
+    assert_eq!(&question, b"question\n");
+    // What may write nothing has no network at all.
+    let mut plan = world.read_only("echo x > /dev/tcp/127.0.0.1/1");
+    plan.may_lack = machine.missing();
+    plan.hosts.push("example.com".into());
+    let mut sandbox = Sandbox::spawn(&plan, &machine, |_| {}).unwrap();
+    assert!(sandbox.take_listener().is_none());
+    assert!(sandbox.wait().unwrap().output.text().contains("not permitted"));
+}
