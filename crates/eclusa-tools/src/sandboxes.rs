@@ -13,11 +13,16 @@ use std::{
     time::Duration,
 };
 
-use eclusa::{policy::HiddenPaths, settings::RequiredEnforcement};
+use eclusa::{
+    Workspace,
+    policy::HiddenPaths,
+    settings::RequiredEnforcement,
+    workspace::{IoFailure, SnapshotError},
+};
 use eclusa_net::HostAccess;
 use eclusa_sandbox::{
-    Enforcement, HostCapabilities, Identity, Limits, Plan, Sandbox, SandboxError, StagingMethod,
-    git_environment_of, personal_git_settings,
+    Enforcement, HostCapabilities, Identity, Limits, Missing, Plan, Sandbox, SandboxError,
+    StagingMethod, git_environment_of, personal_git_settings,
     proxy::{HostRule, Hosts, Proxy},
 };
 
@@ -38,7 +43,7 @@ use attempts::Attempts;
 use caches::Caches;
 use running::{Kept, Network};
 use session::SandboxSessions;
-use stage::{LayerPools, Stage};
+use stage::{LayerPools, SnapshotStage, Stage};
 use survey::{Found, Survey};
 
 /// Makes sandboxes. Cheap to clone.
@@ -66,6 +71,8 @@ struct SandboxesInner {
 pub enum WriteTracking {
     /// It goes to a layer.
     Overlay,
+    /// It goes to the real files, which are put back before it is judged.
+    Snapshot,
     /// It is applied at once, and cannot be taken back.
     Nothing,
 }
@@ -171,11 +178,16 @@ impl Sandboxes {
         let most = settings.limits.tmp;
         let session = session.map(|it| self.0.sessions.get(it, most));
         let (mut kept, mut caches) = (Kept::Nothing, None);
-        match (order.writes, self.write_tracking()) {
+        let writes = match (order.writes, self.write_tracking()) {
+            // Nobody else could change the workspace while a command in the background did.
+            (Writes::Staged, WriteTracking::Snapshot) if order.background => Writes::Outside,
+            (writes, _) => writes,
+        };
+        match (writes, self.write_tracking()) {
             (Writes::Refused | Writes::Outside, _) => {
                 // Named, because a workspace beneath /tmp would be covered by the sandbox's own.
                 plan.read = vec![PathBuf::from("/"), settings.root.clone()];
-                if order.writes == Writes::Outside {
+                if writes == Writes::Outside {
                     plan.write.extend(self.writable());
                 }
             }
@@ -186,6 +198,13 @@ impl Sandboxes {
                 let (capabilities, alone) = (self.capabilities(), order.background);
                 let given = self.0.caches.furnish(&mut plan, settings, capabilities, pools, alone);
                 caches = given.map_err(made)?;
+                plan.write.extend(self.writable());
+            }
+            (Writes::Staged, WriteTracking::Snapshot) => {
+                let workspace = self.workspace().map_err(SnapshotError::Failed)?;
+                let stage = SnapshotStage::new(pools, &workspace, live, order.time)?;
+                kept = Kept::Snapshot(Box::new(stage));
+                plan.write.push(settings.root.clone());
                 plan.write.extend(self.writable());
             }
             (Writes::Staged, WriteTracking::Nothing) | (Writes::Real, _) => {
@@ -212,10 +231,17 @@ impl Sandboxes {
             eclusa_sandbox::forget(&settings.state);
         }
         let mut sandbox = spawned?;
+        if let Kept::Snapshot(stage) = &mut kept {
+            stage.started(sandbox.group())?;
+        }
         let serve = |listener| self.serve(listener, &order.hosts);
         let network = sandbox.take_listener().map(serve).transpose()?;
         let root = settings.root.clone();
-        Ok(Running { sandbox, plan, root, kept, network, caches, session, ruled_out })
+        let level = match &kept {
+            Kept::Snapshot(_) => self.level(),
+            Kept::Nothing | Kept::Layer(_) => self.capabilities().enforcement().to_string(),
+        };
+        Ok(Running { sandbox, plan, root, kept, network, caches, session, ruled_out, level })
     }
 
     /// Removes what processes that died have left behind, and says how much that was.
@@ -242,8 +268,33 @@ impl Sandboxes {
         let staged = nothing || self.write_tracking() != WriteTracking::Nothing;
         match self.settings().least {
             RequiredEnforcement::Full => true,
-            RequiredEnforcement::FullOrAsk => self.is_full(),
-            RequiredEnforcement::Partial => staged,
+            RequiredEnforcement::FullOrAsk => {
+                self.is_full() || (writes == Writes::Staged && self.holds_snapshots())
+            }
+            RequiredEnforcement::Snapshot | RequiredEnforcement::Partial => staged,
+        }
+    }
+
+    /// Whether commands run on the real files here, which are put back, and are held outside of them:
+    /// signals, and metadata of other files.
+    pub fn holds_snapshots(&self) -> bool {
+        let outside = !self.capabilities().missing().contains(&Missing::Namespaces);
+        outside && self.write_tracking() == WriteTracking::Snapshot
+    }
+
+    /// How a command that writes is held here, in words: `full`, `snapshot`, `partial` and what is
+    /// missing, `none`.
+    pub fn level(&self) -> String {
+        match (self.write_tracking(), self.capabilities().enforcement()) {
+            (WriteTracking::Snapshot, Enforcement::Partial(mut missing)) => {
+                missing.retain(|it| *it != Missing::Staging);
+                if missing.is_empty() || self.holds_snapshots() {
+                    return "snapshot".to_owned();
+                }
+                let missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
+                format!("snapshot, without {}", missing.join(", "))
+            }
+            (_, enforcement) => enforcement.to_string(),
         }
     }
 
@@ -277,8 +328,15 @@ impl Sandboxes {
             StagingMethod::OverlayInUserNamespace | StagingMethod::OverlayAsRoot => {
                 WriteTracking::Overlay
             }
-            _ => WriteTracking::Nothing,
+            // The state holds what is put back.
+            StagingMethod::InPlace if self.workspace().is_ok() => WriteTracking::Snapshot,
+            StagingMethod::InPlace | StagingMethod::Refuse => WriteTracking::Nothing,
         })
+    }
+
+    /// The workspace, with what is kept of it in the state.
+    fn workspace(&self) -> Result<Workspace, IoFailure> {
+        Workspace::attach(&self.settings().root, &self.settings().state)
     }
 
     /// What is hidden from every command now: what the settings say, and the secrets of the

@@ -20,6 +20,7 @@ mod chat_spoofs;
 mod check;
 mod command_tools;
 mod configuration;
+mod container;
 mod conversation;
 mod demo;
 mod display;
