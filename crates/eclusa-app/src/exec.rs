@@ -93,7 +93,7 @@ pub async fn run_in(
         (_, true) => ChangeChoice::Discard,
         _ => ChangeChoice::Ask,
     };
-    let staged = sandboxes.write_tracking() == WriteTracking::Overlay;
+    let staged = sandboxes.write_tracking() != WriteTracking::Nothing;
     if wanted == ChangeChoice::Discard && !staged {
         let lacking = sandboxes.capabilities().enforcement();
         let text = format!("nothing can be staged here ({lacking}), so a preview would be real");

@@ -48,6 +48,15 @@ fn put_right(recovered: &Recovered) -> String {
             one_line(&left.kept.to_string_lossy())
         ));
     }
+    if let Some(rescued) = &recovered.rescued {
+        let kept = rescued.kept.as_ref().map_or_else(String::new, |kept| {
+            format!("; what it had written is in `{}`", one_line(&kept.to_string_lossy()))
+        });
+        let paths = rescued.paths;
+        told.push(format!(
+            "a command died while it ran on the real files; they were put back ({paths} paths){kept}"
+        ));
+    }
     told.join("; ")
 }
 

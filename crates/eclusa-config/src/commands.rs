@@ -57,6 +57,7 @@ impl KeywordSet for RequiredEnforcement {
     const WORDS: &'static [(&'static str, RequiredEnforcement)] = &[
         ("full", RequiredEnforcement::Full),
         ("full-or-ask", RequiredEnforcement::FullOrAsk),
+        ("snapshot", RequiredEnforcement::Snapshot),
         ("partial", RequiredEnforcement::Partial),
     ];
 }

@@ -71,7 +71,8 @@ pub enum StagingMethod {
     /// Changes go to an overlay that root mounted. No user namespace: it would map one user, and
     /// files of any other could then not be written.
     OverlayAsRoot,
-    /// Nothing can be staged: changes are applied at once and cannot be taken back.
+    /// Nothing can be staged in a layer: commands run on the real files, and whoever starts them takes a
+    /// snapshot first.
     InPlace,
     /// Nothing that would hold.
     Refuse,
@@ -82,7 +83,7 @@ impl fmt::Display for StagingMethod {
         f.write_str(match self {
             StagingMethod::OverlayInUserNamespace => "overlay in a user namespace",
             StagingMethod::OverlayAsRoot => "overlay mounted by root",
-            StagingMethod::InPlace => "none: changes are applied at once",
+            StagingMethod::InPlace => "snapshot of the real files",
             StagingMethod::Refuse => "refuse",
         })
     }

@@ -86,6 +86,12 @@ impl Sandbox {
         match self.0 {}
     }
 
+    /// The process group of the command.
+    #[must_use]
+    pub fn group(&self) -> i32 {
+        match self.0 {}
+    }
+
     /// What holds the command.
     #[must_use]
     pub fn enforcement(&self) -> &Enforcement {

@@ -45,12 +45,13 @@ pub struct Sandbox {
     thread: Option<JoinHandle<Result<Exit, SandboxError>>>,
     cancel: Cancel,
     listener: Option<OwnedFd>,
+    group: i32,
     enforcement: Enforcement,
     caps: Caps,
 }
 
-/// What the thread tells before the command runs.
-type Begun = Result<Option<OwnedFd>, SandboxError>;
+/// What the thread tells before the command runs: its listener, and its first process.
+type Begun = Result<(Option<OwnedFd>, i32), SandboxError>;
 
 /// What the child handed over.
 struct HandedFds {
@@ -98,7 +99,7 @@ impl Sandbox {
                 }
                 Ok((started, mut handed)) => {
                     let answering = Answering::new(handed.held.take());
-                    let _ = tell.send(Ok(handed.listener));
+                    let _ = tell.send(Ok((handed.listener, started.child.pid)));
                     drop(tell);
                     supervise::supervise(started, watch, progress, answering)
                 }
@@ -108,8 +109,8 @@ impl Sandbox {
             let gone = io::Error::other("the thread of the sandbox is gone");
             Err(SandboxError::System { what: "start the command", source: gone })
         });
-        let listener = begun?;
-        Ok(Sandbox { thread: Some(thread), cancel, listener, enforcement, caps })
+        let (listener, group) = begun?;
+        Ok(Sandbox { thread: Some(thread), cancel, listener, group, enforcement, caps })
     }
 
     /// Builds the sandbox of a plan and runs nothing in it.
@@ -124,6 +125,12 @@ impl Sandbox {
     #[must_use]
     pub fn canceller(&self) -> Cancel {
         self.cancel.clone()
+    }
+
+    /// The process group of the command: the number of its first process, which leads it.
+    #[must_use]
+    pub fn group(&self) -> i32 {
+        self.group
     }
 
     /// What holds the command.

@@ -138,7 +138,7 @@ impl Bash {
     /// the command: no mode answers for one, unless the settings say that less will do.
     fn can_be_reviewed(&self, writes: Writes, mode: Mode) -> Result<(), ToolError> {
         let nothing = matches!(writes, Writes::Refused | Writes::Outside);
-        let staged = nothing || self.sandboxes.write_tracking() == WriteTracking::Overlay;
+        let staged = nothing || self.sandboxes.write_tracking() != WriteTracking::Nothing;
         let less_will_do = self.sandboxes.settings().least == RequiredEnforcement::Partial;
         if staged || less_will_do || !matches!(mode, Mode::AutoApprove | Mode::Yolo) {
             return Ok(());

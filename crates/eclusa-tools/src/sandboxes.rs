@@ -13,17 +13,23 @@ use std::{
     time::Duration,
 };
 
-use eclusa::{policy::HiddenPaths, settings::RequiredEnforcement};
+use eclusa::{
+    Workspace,
+    policy::HiddenPaths,
+    settings::RequiredEnforcement,
+    workspace::{IoFailure, SnapshotError},
+};
 use eclusa_net::HostAccess;
 use eclusa_sandbox::{
-    HostCapabilities, Identity, Limits, Missing, Plan, Sandbox, SandboxError, StagingMethod,
-    git_environment_of, personal_git_settings,
+    HostCapabilities, Identity, Limits, Missing, Plan, Sandbox, SandboxError, git_environment_of,
+    personal_git_settings,
     proxy::{HostRule, Hosts, Proxy},
 };
 
 mod attempts;
 mod caches;
 mod changes;
+mod levels;
 mod running;
 mod session;
 mod settings;
@@ -38,7 +44,7 @@ use attempts::Attempts;
 use caches::Caches;
 use running::{Kept, Network};
 use session::SandboxSessions;
-use stage::{LayerPools, Stage};
+use stage::{LayerPools, SnapshotStage, Stage};
 use survey::{Found, Survey};
 
 pub(crate) use survey::hidden_beneath;
@@ -68,6 +74,8 @@ struct SandboxesInner {
 pub enum WriteTracking {
     /// It goes to a layer.
     Overlay,
+    /// It goes to the real files, which are put back before it is judged.
+    Snapshot,
     /// It is applied at once, and cannot be taken back.
     Nothing,
 }
@@ -169,11 +177,16 @@ impl Sandboxes {
         let most = settings.limits.tmp;
         let session = session.map(|it| self.0.sessions.get(it, most));
         let (mut kept, mut caches) = (Kept::Nothing, None);
-        match (order.writes, self.write_tracking()) {
+        let writes = match (order.writes, self.write_tracking()) {
+            // Nobody else could change the workspace while a command in the background did.
+            (Writes::Staged, WriteTracking::Snapshot) if order.background => Writes::Outside,
+            (writes, _) => writes,
+        };
+        match (writes, self.write_tracking()) {
             (Writes::Refused | Writes::Outside, _) => {
                 // Named, because a workspace beneath /tmp would be covered by the sandbox's own.
                 plan.read = vec![PathBuf::from("/"), settings.root.clone()];
-                if order.writes == Writes::Outside {
+                if writes == Writes::Outside {
                     plan.write.extend(self.writable());
                 }
             }
@@ -184,6 +197,13 @@ impl Sandboxes {
                 let (capabilities, alone) = (self.capabilities(), order.background);
                 let given = self.0.caches.furnish(&mut plan, settings, capabilities, pool, alone);
                 caches = given.map_err(made)?;
+                plan.write.extend(self.writable());
+            }
+            (Writes::Staged, WriteTracking::Snapshot) => {
+                let workspace = self.workspace().map_err(SnapshotError::Failed)?;
+                let stage = SnapshotStage::new(pool, &workspace, live, order.time)?;
+                kept = Kept::Snapshot(Box::new(stage));
+                plan.write.push(settings.root.clone());
                 plan.write.extend(self.writable());
             }
             (Writes::Staged, WriteTracking::Nothing) | (Writes::Real, _) => {
@@ -217,10 +237,17 @@ impl Sandboxes {
             eclusa_sandbox::forget(&settings.state);
         }
         let mut sandbox = spawned?;
+        if let Kept::Snapshot(stage) = &mut kept {
+            stage.started(sandbox.group())?;
+        }
         let serve = |listener| self.serve(listener, &order.hosts);
         let network = sandbox.take_listener().map(serve).transpose()?;
         let root = settings.root.clone();
-        Ok(Running { sandbox, plan, root, kept, network, caches, session, ruled_out })
+        let level = match &kept {
+            Kept::Snapshot(_) => self.level(),
+            Kept::Nothing | Kept::Layer(_) => self.capabilities().enforcement().to_string(),
+        };
+        Ok(Running { sandbox, plan, root, kept, network, caches, session, ruled_out, level })
     }
 
     /// Removes what processes that died have left behind, and says how much that was.
@@ -238,21 +265,6 @@ impl Sandboxes {
     #[doc(hidden)]
     pub fn settle(&self) {
         self.0.pools.settle();
-    }
-
-    /// Whether a command that does this with its writes is held as well as the settings want; a
-    /// person must be asked otherwise. One that would be refused needs no question.
-    pub fn is_held(&self, writes: Writes) -> bool {
-        let nothing = matches!(writes, Writes::Refused | Writes::Outside);
-        let staged = nothing || self.write_tracking() != WriteTracking::Nothing;
-        match self.settings().least {
-            RequiredEnforcement::Full => true,
-            RequiredEnforcement::FullOrAsk if writes == Writes::Refused => {
-                self.capabilities().holds_reading()
-            }
-            RequiredEnforcement::FullOrAsk => self.capabilities().holds_commands(),
-            RequiredEnforcement::Partial => staged,
-        }
     }
 
     /// Looks at the workspace as every start of a command does, for benchmarks.
@@ -279,14 +291,9 @@ impl Sandboxes {
         there.filter(move |it| it.is_dir() && apart(it, root) && apart(it, state))
     }
 
-    /// How what a command writes is kept in hand here: found out once.
-    pub fn write_tracking(&self) -> WriteTracking {
-        *self.0.write_tracking.get_or_init(|| match self.capabilities().staging_method() {
-            StagingMethod::OverlayInUserNamespace | StagingMethod::OverlayAsRoot => {
-                WriteTracking::Overlay
-            }
-            _ => WriteTracking::Nothing,
-        })
+    /// The workspace, with what is kept of it in the state.
+    fn workspace(&self) -> Result<Workspace, IoFailure> {
+        Workspace::attach(&self.settings().root, &self.settings().state)
     }
 
     /// What is hidden from every command now: what the settings say, and the secrets of the

@@ -180,7 +180,7 @@ impl Changes {
 
 impl Change {
     /// False when what was there is what will be there.
-    fn changes(&self) -> bool {
+    pub(crate) fn changes(&self) -> bool {
         match (&self.before, &self.after) {
             (Some(before), Some(after)) => !before.same(after),
             (before, after) => before.is_some() || after.is_some(),

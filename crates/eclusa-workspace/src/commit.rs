@@ -31,13 +31,13 @@ use crate::{Changes, Durability};
 mod adopt;
 mod after;
 mod apply;
-mod attributes;
+pub(crate) mod attributes;
 mod check;
 mod clear;
 pub(crate) mod conflict;
 mod contents;
 pub(crate) mod journal;
-mod lock;
+pub(crate) mod lock;
 pub(crate) mod op;
 mod open_up;
 pub(crate) mod packed;
@@ -50,7 +50,7 @@ mod transaction;
 pub(crate) use check::contents;
 pub use conflict::{Clash, Conflict};
 pub(crate) use lock::{KeptTally, LockGuard};
-pub use recover::{Recovered, Unrestored};
+pub use recover::{Recovered, Rescued, Unrestored};
 pub(crate) use recover::{call, names, sequence};
 pub(crate) use transaction::Intent;
 
@@ -352,11 +352,16 @@ impl Workspace {
         }
     }
 
-    /// True when a transaction died in the middle, or before it had cleared up after itself; or
-    /// when one is going on. Nothing is made by asking.
+    /// True when a transaction or a command died in the middle, or before it had cleared up after
+    /// itself. Nothing is made by asking, and nobody who is at work is waited for.
     pub fn is_unfinished(&self) -> bool {
         let open = std::fs::read_dir(self.state().join("open"));
-        open.is_ok_and(|mut it| it.next().is_some()) || lock::is_marked(&self.state().join("lock"))
+        let open = open.is_ok_and(|mut it| it.next().is_some());
+        match lock::try_hold(&self.state().join("lock")) {
+            Ok(Some((_, marked))) => open || marked,
+            Ok(None) => false,
+            Err(_) => open,
+        }
     }
 
     /// Waits for the lock, and first takes back what somebody left unfinished.

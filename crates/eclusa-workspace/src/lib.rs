@@ -5,6 +5,7 @@
 //! - [`Changes`] is what a call would do, before it is done: its [`Diff`] has a face for people,
 //!   for programs and for records.
 //! - [`Workspace`] commits changes all or none, survives a crash at any step, and undoes them.
+//! - [`Snapshot`] puts a workspace back after a command that ran on the real files.
 //! - [`visible`] and [`one_line`] of `eclusa-text` show text that somebody else wrote: nothing
 //!   hidden, nothing left out.
 //!
@@ -19,6 +20,7 @@ pub mod files;
 pub mod globs;
 mod hash;
 pub mod private_file;
+mod snapshot;
 mod undo;
 
 pub use changes::{
@@ -26,14 +28,15 @@ pub use changes::{
     InlineContents, Node, Side, Stamp, Summary,
 };
 pub use commit::{
-    Clash, CommitError, Committed, Conflict, IoFailure, KeepStrategy, Recovered, Unrestored,
-    Workspace,
+    Clash, CommitError, Committed, Conflict, IoFailure, KeepStrategy, Recovered, Rescued,
+    Unrestored, Workspace,
 };
 pub use digest::digest;
 pub use durability::Durability;
 pub use eclusa_text::{is_hidden, is_ignorable, one_line, visible};
 pub use files::{Beneath, Blocked, FileError, Files, Opened, OpenedDirectory};
 pub use hash::{Hash, HashBuilder};
+pub use snapshot::{PutBack, Snapshot, SnapshotError, SnapshotOptions, is_build_output};
 pub use undo::{
     ChangedBy, Compacted, DroppedUndo, Retention, UndoConflict, UndoEntry, UndoError, UndoStatus,
     Undone,

@@ -42,6 +42,8 @@ pub enum RequiredEnforcement {
     /// Everything; where the machine lacks something every command is asked about.
     #[default]
     FullOrAsk,
+    /// That changes can be judged before they last: staged, or put back from a snapshot.
+    Snapshot,
     /// Whatever the machine has.
     Partial,
 }

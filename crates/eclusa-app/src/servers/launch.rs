@@ -133,7 +133,9 @@ impl Launch {
                 "this machine would hold it only in part ({partial}), and `[commands] least` \
                  wants all; {doctor}"
             ))),
-            RequiredEnforcement::FullOrAsk | RequiredEnforcement::Partial => Ok(partial),
+            RequiredEnforcement::FullOrAsk
+            | RequiredEnforcement::Snapshot
+            | RequiredEnforcement::Partial => Ok(partial),
         }
     }
 

@@ -20,6 +20,7 @@ use eclusa_chat::{
 use eclusa_config::{Config, Layer};
 use eclusa_models::{ScriptModel, TurnLimits};
 use eclusa_sandbox::Enforcement;
+use eclusa_tools::WriteTracking;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -99,14 +100,20 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
 /// What of a sandbox is not in force on this machine, in one line. The demo then runs with what is there:
 /// its workspace is nobody's.
 fn not_in_force(ctx: &mut AppContext) -> Result<Option<String>, Failure> {
-    let line = match ctx.sandboxes(&[])?.capabilities().enforcement() {
+    let sandboxes = ctx.sandboxes(&[])?;
+    let line = match sandboxes.capabilities().enforcement() {
         Enforcement::Full => return Ok(None),
         Enforcement::Partial(missing) => {
             let missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
             let missing = missing.join(", ");
-            format!(
-                "Not in force here: {missing}. A command that may write is asked about before it runs."
-            )
+            let instead = match sandboxes.write_tracking() {
+                WriteTracking::Snapshot => {
+                    "Level snapshot: a command that writes runs on the real files, which are put back \
+                     before its changes are judged."
+                }
+                _ => "A command that may write is asked about before it runs.",
+            };
+            format!("Not in force here: {missing}. {instead}")
         }
         Enforcement::None => {
             "Not in force here: every part of a sandbox. No command runs; `eclusa doctor` says why."

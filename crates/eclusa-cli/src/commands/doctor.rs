@@ -5,7 +5,7 @@ use std::{os::unix::fs::MetadataExt, path::Path, time::Duration};
 
 use eclusa::settings::Endpoint;
 use eclusa_config::NotificationSettings;
-use eclusa_sandbox::{Cap, Enforcement, HostCapabilities};
+use eclusa_sandbox::{Cap, HostCapabilities};
 use eclusa_tools::{CommandOrder, Sandboxes, Writes};
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
         false => findings.print(&mut screen)?,
     }
     screen.flush()?;
-    let whole = findings.capabilities.enforcement() == Enforcement::Full;
+    let whole = findings.is_held;
     Ok(if whole && findings.broken.is_empty() { Exit::Done } else { Exit::Failed })
 }
 
@@ -54,6 +54,10 @@ struct Findings {
     kernel: String,
     root: bool,
     capabilities: HostCapabilities,
+    /// How a command that writes is held, in words.
+    level: String,
+    /// Whether commands run unasked by default.
+    is_held: bool,
     /// What a command in a sandbox said, or why there was none.
     inside: Result<Vec<String>, String>,
     caps: Option<(Cap, Cap)>,
@@ -103,6 +107,8 @@ fn look(sandboxes: &Sandboxes, paths: &Paths, ctx: &AppContext) -> Result<Findin
         kernel,
         root: rustix::process::geteuid().is_root(),
         capabilities,
+        level: sandboxes.level(),
+        is_held: sandboxes.capabilities().holds_commands() || sandboxes.holds_snapshots(),
         inside,
         caps,
         same_filesystem: same_filesystem(&paths.workspace, &paths.undo()),
@@ -176,9 +182,8 @@ impl Findings {
     }
 
     fn print(&self, screen: &mut Screen) -> Result<(), Failure> {
-        let enforcement = self.capabilities.enforcement();
-        let style = if enforcement == Enforcement::Full { Style::Good } else { Style::Bad };
-        screen.styled(style, &format!("level: {enforcement}"))?;
+        let style = if self.is_held { Style::Good } else { Style::Bad };
+        screen.styled(style, &format!("level: {}", self.level))?;
         screen.line(&format!("sandbox: {}", self.capabilities.staging_method()))?;
         let user = if self.root { "root" } else { "an ordinary user" };
         screen.line(&format!("kernel: {}, as {user}", sanitize(&self.kernel)))?;
@@ -262,7 +267,7 @@ impl Findings {
         });
         let parts: Vec<Value> = parts.collect();
         json!({
-            "level": self.capabilities.enforcement().to_string(),
+            "level": self.level,
             "staging": self.capabilities.staging_method().to_string(),
             "kernel": self.kernel,
             "root": self.root,

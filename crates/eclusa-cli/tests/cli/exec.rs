@@ -278,24 +278,6 @@ pub(crate) fn running(argument: &str) -> usize {
     processes.filter(|it| it.file_name().to_str().is_some_and(has)).count()
 }
 
-/// Where nothing can be staged a preview would be real, so there is none.
-#[test]
-fn without_staging_nothing_runs_as_a_preview() {
-    let started = std::thread::spawn(|| {
-        eclusa_sandbox::test_support::container().unwrap();
-        let world = World::with("[commands]\nleast = \"partial\"\n");
-        world.write("workspace/base", "kept\n");
-        let words = ["--mode", "yolo", "exec", "--discard", "--", "echo no > new; rm base"];
-        let ran = world.eclusa(&words);
-        assert_eq!(ran.code, 3, "{ran:?}");
-        assert!(ran.err.contains("nothing can be staged here (partial, without "), "{ran:?}");
-        assert!(ran.err.contains("`eclusa doctor`"), "{ran:?}");
-        assert_eq!(world.read("workspace/base"), "kept\n");
-        assert!(!world.path("workspace/new").exists());
-    });
-    started.join().unwrap();
-}
-
 /// Where no sandbox can be had a hook does not promise one.
 #[test]
 fn without_any_sandbox_a_command_is_denied_at_once_and_doctor_is_named() {

@@ -63,6 +63,7 @@ mod run;
 mod screens;
 mod secret_names;
 mod servers;
+mod snapshots;
 mod surfaces;
 #[cfg(target_arch = "x86_64")]
 mod system_calls;

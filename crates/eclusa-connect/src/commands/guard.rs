@@ -252,7 +252,7 @@ fn sandboxes(
     let sandboxes = shell::with_settings(settings)?;
     match sandboxes.write_tracking() {
         WriteTracking::Overlay => Ok(sandboxes),
-        WriteTracking::Nothing => {
+        WriteTracking::Snapshot | WriteTracking::Nothing => {
             Err(Failure::failed("this machine cannot stage changes, so no agent can be guarded")
                 .hint("`eclusa doctor` says what is missing"))
         }

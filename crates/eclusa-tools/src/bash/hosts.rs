@@ -23,7 +23,7 @@ impl Bash {
     ) -> Result<(Ran, LongOutput, Vec<String>), ToolError> {
         let settings = self.sandboxes.settings();
         let staged = order.writes == Writes::Staged
-            && self.sandboxes.write_tracking() == WriteTracking::Overlay;
+            && self.sandboxes.write_tracking() != WriteTracking::Nothing;
         let may_ask = job.is_approved() || job.is_tried();
         let mut questions = if staged && may_ask { MAX_HOST_QUESTIONS } else { 0 };
         let mut opened: Vec<String> = Vec::new();

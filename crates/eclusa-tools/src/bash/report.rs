@@ -7,7 +7,7 @@ use std::{
 };
 
 use eclusa::{HumanDuration, Output, WholeOutput};
-use eclusa_sandbox::{Ended, Enforcement, Exit, How, Refusal, proxy::Attempt};
+use eclusa_sandbox::{Ended, Exit, How, Refusal, proxy::Attempt};
 use serde_json::json;
 
 use super::LongOutput;
@@ -24,7 +24,8 @@ pub(super) fn output(
     ruled_out: impl Fn(&Path) -> Option<String>,
 ) -> Output {
     let hidden_paths = ran.ruled_out;
-    let Ran { exit, changes, staged, notes, attempts, more_attempts, refused, live, .. } = ran;
+    let Ran { exit, changes, staged, notes, attempts, more_attempts, refused, live, level, .. } =
+        ran;
     let mut text = printed(&exit);
     let whole = (exit.output.truncated() && !exit.output.is_binary())
         .then(|| long.whole(exit.output.head(), exit.output.tail(), exit.output.total()))
@@ -70,7 +71,7 @@ pub(super) fn output(
         "lost_bytes": lost,
         "execution_time_ms": u64::try_from(exit.wall.as_millis()).unwrap_or(u64::MAX),
         "cpu_time_ms": u64::try_from(exit.cpu.as_millis()).unwrap_or(u64::MAX),
-        "enforcement": exit.enforcement.to_string(),
+        "enforcement": level,
         "network": attempts.iter().map(attempted).collect::<Vec<_>>(),
         "network_more": more_attempts,
         "notes": notes,
@@ -78,7 +79,7 @@ pub(super) fn output(
         "live": live,
     });
     let error = failure(&exit, limit);
-    let mut sandbox = held(&exit.enforcement, &live);
+    let mut sandbox = held(level, &live);
     if !opened.is_empty() {
         let _ = write!(sandbox, "; a person opened {}", opened.join(", "));
     }
@@ -90,8 +91,8 @@ pub(super) fn output(
 }
 
 /// What held it, for the record, and what could be written without being shown first.
-fn held(enforcement: &Enforcement, live: &[PathBuf]) -> String {
-    let mut text = enforcement.to_string();
+fn held(level: String, live: &[PathBuf]) -> String {
+    let mut text = level;
     if !live.is_empty() {
         let live: Vec<String> = live.iter().map(|it| format!("`{}`", it.display())).collect();
         let _ = write!(text, "; written at once and not undoable: {}", live.join(", "));
@@ -188,16 +189,20 @@ fn attempted(attempt: &Attempt) -> serde_json::Value {
 
 /// A command that was started in the background.
 pub(super) fn started(id: u64, sandboxes: &Sandboxes) -> Output {
-    let staged = sandboxes.write_tracking() == WriteTracking::Overlay;
-    let writes = match staged {
-        true => "what it writes to the workspace is not applied",
-        false => "what it writes to the workspace is applied at once",
+    let tracking = sandboxes.write_tracking();
+    let writes = match tracking {
+        WriteTracking::Overlay => "what it writes to the workspace is not applied",
+        WriteTracking::Snapshot => "it cannot write to the workspace",
+        WriteTracking::Nothing => "what it writes to the workspace is applied at once",
     };
     let text = format!(
         "started as job {id}; `jobs` with {{\"action\": \"read\", \"id\": {id}}} reads its output; \
          {writes}"
     );
-    let live = if staged { Vec::new() } else { vec![sandboxes.settings().root.clone()] };
-    let sandbox = Some(held(&sandboxes.capabilities().enforcement(), &live));
+    let live = match tracking {
+        WriteTracking::Nothing => vec![sandboxes.settings().root.clone()],
+        WriteTracking::Overlay | WriteTracking::Snapshot => Vec::new(),
+    };
+    let sandbox = Some(held(sandboxes.level(), &live));
     Output { data: Some(json!({"job": id})), sandbox, ..Output::text(text) }
 }

@@ -5,7 +5,10 @@ use std::{
     sync::Arc,
 };
 
-use eclusa::{Change, Changes, FileNode, Node, Staged, workspace::Content};
+use eclusa::{
+    Change, Changes, FileNode, Node, Staged,
+    workspace::{Content, is_build_output},
+};
 use eclusa_sandbox::{
     Layer,
     scan::{Effect, Effects, Note, ScannedNode},
@@ -61,28 +64,6 @@ pub(super) fn read_back(
     // Departures stand before arrivals, so that a thing that was moved twice keeps its origin.
     changes.sort_by_key(|it: &Change| it.after.is_some());
     ReadBack { changes: Changes::of(changes), staged: Some(Staged::new(layer)), notes }
-}
-
-/// Directories that tools make and remake.
-const BUILD_DIRECTORIES: [&str; 14] = [
-    "target",
-    "node_modules",
-    ".venv",
-    "venv",
-    "__pycache__",
-    "build",
-    "dist",
-    "out",
-    ".next",
-    ".tox",
-    ".cache",
-    ".gradle",
-    "_build",
-    "vendor",
-];
-
-fn is_build_output(path: &Path) -> bool {
-    path.iter().any(|part| BUILD_DIRECTORIES.iter().any(|it| part == *it))
 }
 
 fn change(staged: impl Fn(&Path) -> Option<PathBuf>, effect: Effect) -> Option<Change> {

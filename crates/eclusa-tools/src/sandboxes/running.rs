@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use eclusa::{Changes, Staged};
+use eclusa::{Changes, Staged, workspace::SnapshotError};
 use eclusa_sandbox::{
     Cancel, Exit, Plan, Refusal, Sandbox, SandboxError,
     proxy::{Attempt, Serving},
@@ -10,7 +10,11 @@ use eclusa_sandbox::{
 };
 
 use super::{
-    ReadBack, attempts::Attempts, caches::CacheLayers, session::SandboxSession, stage::Stage,
+    ReadBack,
+    attempts::Attempts,
+    caches::CacheLayers,
+    session::SandboxSession,
+    stage::{SnapshotStage, Stage},
 };
 
 /// A command that runs.
@@ -25,12 +29,15 @@ pub struct Running {
     pub(super) session: Option<Arc<SandboxSession>>,
     /// How many paths rules hide from it.
     pub(super) ruled_out: usize,
+    /// How it is held here, in words.
+    pub(super) level: String,
 }
 
 /// What keeps the effects of a command that runs.
 pub(super) enum Kept {
     Nothing,
     Layer(Stage),
+    Snapshot(Box<SnapshotStage>),
 }
 
 pub(super) struct Network {
@@ -60,6 +67,8 @@ pub struct Ran {
     pub live: Vec<PathBuf>,
     /// How many paths of the workspace rules hid from it.
     pub ruled_out: usize,
+    /// What held it, in words: `full`, `snapshot`, `partial` and what was missing.
+    pub level: String,
 }
 
 /// Why a command was not run, or why what it did cannot be told.
@@ -77,6 +86,9 @@ pub enum RunError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// There is no snapshot of the real files, or they were not put back.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
     /// What it changed cannot be read back. Nothing of it is real.
     #[error("what the command changed cannot be told, so it was discarded: {0}")]
     Effects(String),
@@ -102,9 +114,14 @@ impl Running {
     pub fn wait(self) -> Result<Ran, RunError> {
         let exit = self.sandbox.wait();
         drop((self.caches, self.session));
+        let live_in_place = match &self.kept {
+            Kept::Snapshot(stage) => Some(stage.live.clone()),
+            Kept::Nothing | Kept::Layer(_) => None,
+        };
         let read = match self.kept {
             Kept::Nothing => ReadBack::default(),
             Kept::Layer(_) if exit.is_err() => ReadBack::default(),
+            Kept::Snapshot(stage) => stage.read_back()?,
             Kept::Layer(stage) => {
                 let read = stage.read_back(&self.root);
                 read.map_err(|err| RunError::Effects(err.to_string()))?
@@ -121,9 +138,23 @@ impl Running {
             false => refusals(&complaints(&exit), &self.plan),
         };
         let ruled_out = self.ruled_out;
+        let real = |it: &PathBuf| live_in_place.is_none() || *it != self.root;
         let live = self.plan.stage.into_iter().flat_map(|it| it.live);
-        let live = live.chain(self.plan.write).collect();
-        Ok(Ran { exit, changes, staged, notes, attempts, more_attempts, refused, live, ruled_out })
+        let live = live.chain(live_in_place.iter().flatten().cloned());
+        let live = live.chain(self.plan.write.into_iter().filter(real)).collect();
+        let level = self.level;
+        Ok(Ran {
+            exit,
+            changes,
+            staged,
+            notes,
+            attempts,
+            more_attempts,
+            refused,
+            live,
+            ruled_out,
+            level,
+        })
     }
 }
 

@@ -4,15 +4,20 @@ use std::{
     fs, io,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
+    time::Duration,
 };
 
+use eclusa::{
+    Staged, Workspace,
+    workspace::{Snapshot, SnapshotError, SnapshotOptions},
+};
 use eclusa_sandbox::{
     HostCapabilities, Layer, LayerPool, Staging,
     scan::{LayerScan, Moment, ScanError},
     shared_layer_places,
 };
 
-use super::{ReadBack, changes};
+use super::{ReadBack, RunError, changes};
 
 /// Where layers come from. Where they lie is known when the machine has been looked at.
 #[derive(Debug)]
@@ -81,5 +86,44 @@ impl Stage {
         layer.release(&mut effects)?;
         let staged = |path: &Path| Some(layer.staged(path));
         Ok(changes::read_back(staged, effects, self.layer))
+    }
+}
+
+/// The workspace as it was before a command that runs on the real files, and the layer that its changes
+/// will lie in.
+#[derive(Debug)]
+pub(super) struct SnapshotStage {
+    snapshot: Snapshot,
+    layer: Layer,
+    /// Directories of the workspace that are written at once.
+    pub(super) live: Vec<PathBuf>,
+}
+
+impl SnapshotStage {
+    /// Takes a snapshot. Another command that runs on the same files is waited for.
+    pub(super) fn new(
+        pool: &LayerPool,
+        workspace: &Workspace,
+        live: Vec<PathBuf>,
+        patience: Duration,
+    ) -> Result<SnapshotStage, RunError> {
+        let options =
+            SnapshotOptions { live: live.clone(), patience, ..SnapshotOptions::default() };
+        let snapshot = workspace.snapshot(&options)?;
+        let path = pool.place().to_owned();
+        let layer = pool.take().map_err(|source| RunError::Layer { path, source })?;
+        Ok(SnapshotStage { snapshot, layer, live })
+    }
+
+    /// The command runs in this process group.
+    pub(super) fn started(&mut self, group: i32) -> Result<(), SnapshotError> {
+        self.snapshot.started(group)
+    }
+
+    /// Puts the workspace back, and gives what was written as changes whose contents lie in the layer.
+    pub(super) fn read_back(self) -> Result<ReadBack, SnapshotError> {
+        let outcome = self.snapshot.put_back(&self.layer.upper())?;
+        let staged = Some(Staged::new(self.layer));
+        Ok(ReadBack { changes: outcome.changes, staged, notes: outcome.notes })
     }
 }

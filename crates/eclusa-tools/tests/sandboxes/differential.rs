@@ -79,3 +79,68 @@ fn a_few_scripts_do_what_they_do_plainly_and_leave_nothing_else() {
     eclusa_testing::needs!(Namespaces);
     hold();
 }
+
+/// The same at level `snapshot`: put back it is what it was, committed what the plain run made.
+#[test]
+fn a_few_scripts_do_the_same_on_the_real_files() {
+    let started = std::thread::spawn(|| {
+        eclusa_sandbox::test_support::namespaces().unwrap();
+        hold();
+    });
+    started.join().unwrap();
+}
+
+/// What people run: the tree, the output and the end are the same plainly, over a layer, and on the real
+/// files.
+const COMMANDS: &[&str] = &[
+    "ls; cat one; exit 3",
+    "git init -q . && git add -A && git -c user.name=A -c user.email=a@b commit -qm first && git log --format=%s",
+    "sed -i s/o/0/ one two; cat one two; grep -c 0 one",
+    "mkdir -p a/b/c; cp -r a copy; find . -name c | sort; rmdir a/b/c",
+    "tar cf all.tar one two; rm one two; tar xf all.tar; rm all.tar; ls -1",
+    "for i in $(seq 50); do echo $i > n$i; done; ls n* | wc -l; rm n1*; ls n* | wc -l",
+    "cat > script.sh <<END\necho from a script\nEND\nchmod 755 script.sh; ./script.sh",
+    "mv one three; ln -s three one; cat one; false",
+    "printf 'a\\nb\\n' | sort -r | tee sorted; test -s sorted && echo there",
+    "cp -p one same; touch -r one same; cmp one same && echo equal; rm -rf d",
+];
+
+#[test]
+fn what_people_run_is_the_same_plainly_over_a_layer_and_on_the_real_files() {
+    eclusa_testing::needs!(Namespaces);
+    let run = || {
+        let one = |command: &&str| {
+            let world = World::lenient(Answer::Once, |it| it.least = RequiredEnforcement::Partial);
+            plainly(&world.root(), START);
+            let reply = world.bash(&format!("umask 022; {command}"));
+            let root = world.root().canonicalize().unwrap().display().to_string();
+            let said = reply.content().replace(&root, "ROOT");
+            (reply.code().to_owned(), said, without_git(tree::read(&world.root())))
+        };
+        COMMANDS.iter().map(one).collect::<Vec<_>>()
+    };
+    let plain = COMMANDS.iter().map(|command| {
+        let world = World::lenient(Answer::Once, |_| {});
+        plainly(&world.root(), START);
+        plainly(&world.root(), &format!("umask 022; {command}"));
+        without_git(tree::read(&world.root()))
+    });
+    let (plain, layered) = (plain.collect::<Vec<_>>(), run());
+    let in_place = std::thread::spawn(move || {
+        eclusa_sandbox::test_support::namespaces().unwrap();
+        run()
+    });
+    let in_place = in_place.join().unwrap();
+    for (((command, plain), layered), in_place) in
+        COMMANDS.iter().zip(plain).zip(layered).zip(in_place)
+    {
+        assert_eq!(layered, in_place, "{command}");
+        assert_eq!(in_place.2, plain, "{command}");
+    }
+}
+
+/// What git keeps holds times.
+fn without_git(mut tree: tree::Tree) -> tree::Tree {
+    tree.retain(|path, _| !path.starts_with(".git"));
+    tree
+}

@@ -10,9 +10,9 @@ use crate::{
     world::{World, plainly},
 };
 
-const NO_OVERLAY: &str = "partial, without an overlay that stages changes";
-const NO_NAMESPACES: &str =
-    "partial, without an overlay that stages changes, namespaces, a /proc of its own";
+/// The machine holds everything outside the workspace.
+const NO_OVERLAY: &str = "snapshot";
+const NO_NAMESPACES: &str = "snapshot, without namespaces, a /proc of its own";
 
 const START: &str = "umask 022; echo one > one; mkdir d; echo two > d/two; ln -s one link";
 const SCRIPT: &str = "echo more >> one; mv d e; rm link; mkdir -p new/deep; echo n > new/deep/f
@@ -31,65 +31,63 @@ fn no() -> Answer {
     Answer::No("leave it".to_owned())
 }
 
-/// Where nothing can be staged, every command that may write is asked about before it runs, the
-/// question is the only one, and what it did stays: the record says so.
-fn asks_first_and_says_that_it_stays(enforcement: &str) {
-    for least in [RequiredEnforcement::FullOrAsk, RequiredEnforcement::Partial] {
-        let refused = world(no(), least);
-        let before = tree::read(&refused.root());
-        let reply = refused.bash(SCRIPT);
-        assert_eq!(reply.code(), "denied_by_person", "{least:?}: {}", reply.content());
-        assert_eq!(tree::read(&refused.root()), before);
+/// Where nothing can be staged in a layer a command runs on the real files, which are put back: what it
+/// did is judged afterwards, and can be undone.
+fn runs_on_the_real_files_and_puts_them_back(level: &str, least: RequiredEnforcement) {
+    let script = format!("umask 022\n{SCRIPT}");
+    let refused = world(no(), least);
+    let before = tree::read(&refused.root());
+    let reply = refused.bash(&script);
+    assert_eq!(reply.code(), "changes_discarded", "{least:?}: {}", reply.content());
+    assert_eq!(tree::read(&refused.root()), before);
+    assert_eq!(refused.end()["sandbox"], level);
 
-        let agreed = world(Answer::Once, least);
-        let plain = world(no(), least);
-        plainly(
-            &plain.root(),
-            &format!(
-                "umask 022
-{SCRIPT}"
-            ),
-        );
-        let reply = agreed.bash(&format!(
-            "umask 022
-{SCRIPT}"
-        ));
-        assert_eq!(reply.code(), "ok", "{}", reply.content());
-        assert_eq!(tree::read(&agreed.root()), tree::read(&plain.root()), "as it is plainly");
-        assert_eq!(reply.undo(), None);
-        let root = agreed.root().canonicalize().unwrap();
-        let stays = format!("written at once and not undoable: `{}`", root.display());
-        assert_eq!(agreed.end()["sandbox"], format!("{enforcement}; {stays}").as_str());
-        // Without a private /tmp this fails, and with one it goes there.
-        agreed.bash("echo x > ../outside");
-        assert!(!agreed.path("../outside").exists(), "nothing outside is written");
-    }
+    let agreed = world(Answer::Once, least);
+    let plain = world(no(), least);
+    plainly(&plain.root(), &script);
+    let reply = agreed.bash(&script);
+    assert_eq!(reply.code(), "ok", "{}", reply.content());
+    assert_eq!(tree::read(&agreed.root()), tree::read(&plain.root()), "as it is plainly");
+    assert_eq!(agreed.end()["sandbox"], level);
+    agreed.undo(&reply);
+    assert_eq!(tree::read(&agreed.root()), before, "undone");
+    // Without a private /tmp this fails, and with one it goes there.
+    agreed.bash("echo x > ../outside");
+    assert!(!agreed.path("../outside").exists(), "nothing outside is written");
     // What only reads is held all the same, and nobody is asked.
     let unasked = world(no(), RequiredEnforcement::default());
     let reply = unasked.bash("cat one");
     assert_eq!((reply.code(), reply.text().trim()), ("ok", "one"), "{}", reply.content());
-    assert_eq!(unasked.end()["sandbox"], enforcement);
 
     // What must be held by everything does not run at all.
     let full = world(Answer::Once, RequiredEnforcement::Full);
-    let before = tree::read(&full.root());
     let reply = full.bash("echo more >> one");
     assert_eq!(reply.code(), "tool_failed", "{}", reply.content());
     assert!(reply.content().contains("an overlay that stages changes"), "{}", reply.content());
     assert_eq!(tree::read(&full.root()), before);
 }
 
+/// Where everything outside is held, nobody is asked before.
 #[test]
-fn without_overlays_a_command_is_asked_about_before_it_runs() {
+fn without_overlays_the_real_files_are_put_back_before_anybody_judges() {
     eclusa_testing::needs!(Namespaces);
     test_support::overlays().unwrap();
-    asks_first_and_says_that_it_stays(NO_OVERLAY);
+    for least in [RequiredEnforcement::FullOrAsk, RequiredEnforcement::Partial] {
+        runs_on_the_real_files_and_puts_them_back(NO_OVERLAY, least);
+    }
 }
 
 #[test]
-fn without_namespaces_a_command_is_asked_about_before_it_runs() {
+fn without_namespaces_the_real_files_are_put_back_before_anybody_judges() {
     test_support::namespaces().unwrap();
-    asks_first_and_says_that_it_stays(NO_NAMESPACES);
+    for least in [RequiredEnforcement::Snapshot, RequiredEnforcement::Partial] {
+        runs_on_the_real_files_and_puts_them_back(NO_NAMESPACES, least);
+    }
+    // By default a command is asked about before it runs, where what is outside is not held.
+    let asked = world(no(), RequiredEnforcement::default());
+    let before = tree::read(&asked.root());
+    assert_eq!(asked.bash("echo x > one").code(), "denied_by_person");
+    assert_eq!(tree::read(&asked.root()), before);
 }
 
 /// Where changes cannot be judged after the run, no mode says yes for a person before it.
@@ -98,8 +96,11 @@ fn without_namespaces_a_command_is_asked_about_before_it_runs() {
 fn where_nothing_can_be_staged_no_mode_answers_for_a_person() {
     test_support::namespaces().unwrap();
     for mode in [Mode::AutoApprove, Mode::Yolo] {
-        let world = world(no(), RequiredEnforcement::default());
-        plainly(&world.root(), "git init -q .");
+        let world = World::with(no(), |it| {
+            it.state = "/proc/self/nowhere".into();
+            it.scratch = it.state.clone();
+        });
+        plainly(&world.root(), &format!("{START}; git init -q ."));
         let before = tree::read(&world.root());
         let run = Run { mode, ..Run::default() };
         let reply = world.bash_in(run, "echo 'touch pwned' > .git/hooks/pre-commit; echo x > a");
@@ -107,6 +108,38 @@ fn where_nothing_can_be_staged_no_mode_answers_for_a_person() {
         assert!(reply.content().contains("cannot stage changes"), "{}", reply.content());
         assert_eq!(tree::read(&world.root()), before);
     }
+}
+
+/// A command that goes on in the background has nothing to put back, because it may not write.
+#[test]
+fn in_the_background_nothing_is_written() {
+    test_support::namespaces().unwrap();
+    let world = world(Answer::Once, RequiredEnforcement::Snapshot);
+    let before = tree::read(&world.root());
+    let args = serde_json::json!({"command": "echo x > made; echo y >> one", "background": true});
+    let reply = crate::world::pass(&world.gate, args);
+    assert!(reply.content().contains("it cannot write to the workspace"), "{}", reply.content());
+    // Another command does not wait for it.
+    assert_eq!(world.bash("echo z > z").code(), "ok");
+    assert!(!world.path("made").exists());
+    let one = std::path::Path::new("one");
+    assert_eq!(tree::read(&world.root()).get(one), before.get(one));
+}
+
+/// One command at a time: two that are started at once do not see each other's work.
+#[test]
+fn commands_at_the_same_time_wait_for_each_other() {
+    test_support::namespaces().unwrap();
+    let world = world(Answer::Once, RequiredEnforcement::Snapshot);
+    let both = std::thread::scope(|scope| {
+        let one = scope.spawn(|| world.bash("echo first > first; ls"));
+        let two = scope.spawn(|| world.bash("echo second > second; ls"));
+        [one.join().unwrap(), two.join().unwrap()]
+    });
+    for reply in &both {
+        assert_eq!(reply.code(), "ok", "{}", reply.content());
+    }
+    assert!(world.path("first").exists() && world.path("second").exists());
 }
 
 #[test]

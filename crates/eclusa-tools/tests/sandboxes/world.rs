@@ -128,7 +128,7 @@ impl World {
     }
 }
 
-fn pass(gate: &Gate, args: Value) -> Reply {
+pub(crate) fn pass(gate: &Gate, args: Value) -> Reply {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.enable_all().worker_threads(1).build().unwrap();
     runtime.block_on(gate.pass(ToolCall::new("c1", "bash", args)))

@@ -33,6 +33,9 @@ pub(crate) struct KeptTally {
     pub(crate) since: u64,
 }
 
+/// Where the mark stands in the file, behind the number.
+const BUSY: u64 = 8;
+
 /// Where the tally stands in the file, behind the number and its mark.
 const TALLY: u64 = 16;
 
@@ -158,12 +161,27 @@ fn tally(file: &File) -> io::Result<Option<KeptTally>> {
     }
 }
 
-/// True when the file says that a transaction is going on, or was when its process died.
-pub(crate) fn is_marked(file: &Path) -> bool {
-    let mut bytes = [0; 9];
-    let read = File::open(file).and_then(|it| it.read_exact_at(&mut bytes, 0));
-    let [.., busy] = bytes;
-    read.is_ok() && busy != 0
+/// Takes the lock in a file of its own, if nobody has it, and says whether whoever had it before died
+/// in the middle. It is given back when the file is closed. `None`: somebody has it.
+pub(crate) fn try_hold(path: &Path) -> io::Result<Option<(File, bool)>> {
+    let file = File::options().read(true).write(true).open(path)?;
+    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => return Ok(None),
+        Err(err) => return Err(err.into()),
+    }
+    let mut busy = [0];
+    let marked = match file.read_exact_at(&mut busy, BUSY) {
+        Ok(()) => busy != [0],
+        Err(err) if err.kind() == io::ErrorKind::UnexpectedEof => false,
+        Err(err) => return Err(err),
+    };
+    Ok(Some((file, marked)))
+}
+
+/// Says in a lock file that something is going on, or that nothing is.
+pub(crate) fn mark(lock: &File, busy: bool) -> io::Result<()> {
+    lock.write_all_at(&[u8::from(busy)], BUSY)
 }
 
 impl Drop for LockGuard<'_> {

@@ -13,6 +13,8 @@ pub struct Recovered {
     pub finished: Vec<u64>,
     /// Paths that somebody changed after the crash: what they did stays.
     pub left: Vec<Unrestored>,
+    /// What a command had done that ran on the real files: it was put back.
+    pub rescued: Option<Rescued>,
 }
 
 /// A path that was not put back, because somebody has changed it meanwhile.
@@ -26,10 +28,20 @@ pub struct Unrestored {
     pub kept: PathBuf,
 }
 
+/// What a command that died with its program had done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rescued {
+    /// How many paths were put back.
+    pub paths: usize,
+    /// Where what it had changed is kept, if it had written anything.
+    pub kept: Option<PathBuf>,
+}
+
 impl Recovered {
     /// True when nothing was unfinished.
     pub fn is_nothing(&self) -> bool {
-        self.reverted.is_empty() && self.finished.is_empty() && self.left.is_empty()
+        let Recovered { reverted, finished, left, rescued } = self;
+        reverted.is_empty() && finished.is_empty() && left.is_empty() && rescued.is_none()
     }
 }
 
@@ -42,7 +54,7 @@ impl Workspace {
 
     pub(super) fn recover_held(&self, held: &LockGuard<'_>) -> Result<Recovered, IoFailure> {
         let dirs = self.dirs()?;
-        let mut recovered = Recovered::default();
+        let mut recovered = Recovered { rescued: self.recover_snapshot()?, ..Recovered::default() };
         let state = self.state();
         let mut open = names(&dirs.open, state)?;
         // The last first, should there ever be two.

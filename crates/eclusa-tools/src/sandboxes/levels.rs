@@ -1,0 +1,60 @@
+//! How commands are held on this machine, and whether that is as much as the settings want.
+
+use eclusa::settings::RequiredEnforcement;
+use eclusa_sandbox::{Enforcement, Missing, StagingMethod};
+
+use super::{Sandboxes, WriteTracking, Writes};
+
+impl Sandboxes {
+    /// Whether a command that does this with its writes is held as well as the settings want; a
+    /// person must be asked otherwise. One that would be refused needs no question.
+    pub fn is_held(&self, writes: Writes) -> bool {
+        let nothing = matches!(writes, Writes::Refused | Writes::Outside);
+        let staged = nothing || self.write_tracking() != WriteTracking::Nothing;
+        match self.settings().least {
+            RequiredEnforcement::Full => true,
+            RequiredEnforcement::FullOrAsk if writes == Writes::Refused => {
+                self.capabilities().holds_reading()
+            }
+            RequiredEnforcement::FullOrAsk => {
+                self.capabilities().holds_commands()
+                    || (writes == Writes::Staged && self.holds_snapshots())
+            }
+            RequiredEnforcement::Snapshot | RequiredEnforcement::Partial => staged,
+        }
+    }
+
+    /// Whether commands run on the real files here, which are put back, and are held outside of them:
+    /// signals, and metadata of other files.
+    pub fn holds_snapshots(&self) -> bool {
+        self.capabilities().holds_outside() && self.write_tracking() == WriteTracking::Snapshot
+    }
+
+    /// How a command that writes is held here, in words: `full`, `snapshot`, `partial` and what is
+    /// missing, `none`.
+    pub fn level(&self) -> String {
+        match (self.write_tracking(), self.capabilities().enforcement()) {
+            (WriteTracking::Snapshot, Enforcement::Partial(mut missing)) => {
+                missing.retain(|it| *it != Missing::Staging);
+                if missing.is_empty() || self.holds_snapshots() {
+                    return "snapshot".to_owned();
+                }
+                let missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
+                format!("snapshot, without {}", missing.join(", "))
+            }
+            (_, enforcement) => enforcement.to_string(),
+        }
+    }
+
+    /// How what a command writes is kept in hand here: found out once.
+    pub fn write_tracking(&self) -> WriteTracking {
+        *self.0.write_tracking.get_or_init(|| match self.capabilities().staging_method() {
+            StagingMethod::OverlayInUserNamespace | StagingMethod::OverlayAsRoot => {
+                WriteTracking::Overlay
+            }
+            // The state holds what is put back.
+            StagingMethod::InPlace if self.workspace().is_ok() => WriteTracking::Snapshot,
+            StagingMethod::InPlace | StagingMethod::Refuse => WriteTracking::Nothing,
+        })
+    }
+}
