@@ -96,10 +96,7 @@ fn without_namespaces_the_real_files_are_put_back_before_anybody_judges() {
 fn where_nothing_can_be_staged_no_mode_answers_for_a_person() {
     test_support::namespaces().unwrap();
     for mode in [Mode::AutoApprove, Mode::Yolo] {
-        let world = World::with(no(), |it| {
-            it.state = "/proc/self/nowhere".into();
-            it.scratch = it.state.clone();
-        });
+        let world = World::with(no(), |it| it.state = "/proc/self/nowhere".into());
         plainly(&world.root(), &format!("{START}; git init -q ."));
         let before = tree::read(&world.root());
         let run = Run { mode, ..Run::default() };
