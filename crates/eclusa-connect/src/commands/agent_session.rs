@@ -251,10 +251,7 @@ impl AgentCall<'_> {
             if *tool == "bash" {
                 match self.shell(args).await? {
                     AgentCallOutcome::Allowed(more) => numbers.extend(more),
-                    AgentCallOutcome::Denied(why) => return Ok(AgentCallOutcome::Denied(why)),
-                    AgentCallOutcome::Ticketed(..) => {
-                        return Err("a command among other calls cannot be rewritten".to_owned());
-                    }
+                    denied => return Ok(denied),
                 }
                 continue;
             }
@@ -308,17 +305,17 @@ impl AgentCall<'_> {
             Ok(passed) => passed,
         };
         let session = self.session;
-        let root = &session.ctx.paths.workspace;
-        let files = named_files(root, text("command").unwrap_or_default(), Some(&directory));
-        let files = files.map(|it| it.to_string());
+        let command = text("command").unwrap_or_default();
+        let files = || named_files(&session.ctx.paths.workspace, command, Some(&directory));
+        let files = reply.uses().approved.then(files).flatten().map(|it| it.to_string());
         let ticket = ExecTicket {
             client: session.client.clone(),
             conversation: session.name.clone(),
             principal: session.ctx.run().principal.to_string(),
             call: self.id.clone(),
-            text: text("command").unwrap_or_default().to_owned(),
+            text: command.to_owned(),
             directory,
-            files: files.filter(|_| reply.uses().approved),
+            files,
             uses: reply.uses().into(),
             mode_in_force: mode.as_str().to_owned(),
             ..ExecTicket::new(&session.global, &session.ctx.paths, &session.ctx.config_digest)

@@ -26,7 +26,7 @@ pub(super) fn question(
 /// What an answer is bound to: tool, revision and final arguments, and what is in the files of the
 /// workspace that a shell text names.
 pub(super) fn binding(setup: &Setup, call: &Validated) -> String {
-    let files = setup.workspace.as_ref().and_then(|it| named_by(it.root(), call));
+    let files = setup.workspace.as_ref().and_then(|it| named_by(it.root(), call.scripts()));
     match files {
         Some(files) => format!("{} files {files}", call.binding()),
         None => call.binding().to_string(),

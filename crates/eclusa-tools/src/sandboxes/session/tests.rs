@@ -62,9 +62,9 @@ fn what_links_lead_to_does_not_count() {
     let (root, outside) = (place.path().join("root"), place.path().join("outside"));
     fs::create_dir_all(root.join("inner")).unwrap();
     fs::create_dir_all(&outside).unwrap();
-    fs::write(outside.join("large"), vec![0; 4096]).unwrap();
+    fs::write(outside.join("large"), vec![0; 1 << 17]).unwrap();
     symlink(&outside, root.join("inner/link")).unwrap();
-    assert!(!is_full(&root, 4000));
-    fs::write(root.join("inner/large"), vec![0; 4096]).unwrap();
-    assert!(is_full(&root, 4000));
+    assert!(!is_full(&root, 1 << 16));
+    fs::write(root.join("inner/large"), vec![0; 1 << 17]).unwrap();
+    assert!(is_full(&root, 1 << 16));
 }

@@ -12,7 +12,7 @@ use std::{
 use rustix::fs::OFlags;
 
 use super::Script;
-use crate::{Hash, Validated};
+use crate::Hash;
 
 /// The most files that are looked at, and the most bytes that are read of all of them. Of what is
 /// beyond that the times and sizes count.
@@ -22,15 +22,11 @@ const MAX_BYTES: u64 = 16 << 20;
 /// The digest of every file in a workspace that a shell text names as a word of its own; `None` where
 /// it names none.
 pub fn named_files(root: &Path, text: &str, directory: Option<&str>) -> Option<Hash> {
-    digest(root, &[Script::read(text, directory)])
+    named_by(root, &[Script::read(text, directory)])
 }
 
-/// The same of a call that runs shell text.
-pub(crate) fn named_by(root: &Path, call: &Validated) -> Option<Hash> {
-    digest(root, call.scripts())
-}
-
-fn digest(root: &Path, scripts: &[Script]) -> Option<Hash> {
+/// The same of texts that were read before.
+pub(crate) fn named_by(root: &Path, scripts: &[Script]) -> Option<Hash> {
     let names: BTreeSet<String> = scripts.iter().flat_map(candidates).collect();
     let mut left = MAX_BYTES;
     let mut text = String::new();
