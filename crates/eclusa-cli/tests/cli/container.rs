@@ -22,6 +22,7 @@ fn contained(act: impl FnOnce() + Send + 'static) {
     started.join().unwrap();
 }
 
+#[expect(clippy::disallowed_methods, reason = "the test makes a repository")]
 fn git(world: &World, args: &[&str]) {
     let mut git = Command::new("git");
     git.args(["-c", "user.name=A", "-c", "user.email=a@example.org"]).args(args);
@@ -30,8 +31,8 @@ fn git(world: &World, args: &[&str]) {
 }
 
 fn last_sandbox(world: &World) -> String {
-    let ended = world.records().into_iter().filter(|it| it["event"] == "ended");
-    ended.last().unwrap()["sandbox"].as_str().unwrap_or_default().to_owned()
+    let ended = world.records().into_iter().rfind(|it| it["event"] == "ended");
+    ended.unwrap()["sandbox"].as_str().unwrap_or_default().to_owned()
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub(crate) type Attribute = (Vec<u8>, Vec<u8>);
 /// again before anything is replaced.
 pub(super) fn of_file(path: &Path, parents: &mut Parents<'_>) -> Vec<Attribute> {
     let opened = parents.of(path).and_then(|dir| stat::open_file(&*dir, parents::name(path)));
-    opened.map(|it| read(it)).unwrap_or_default()
+    opened.map(read).unwrap_or_default()
 }
 
 /// The attributes of what is open, as far as they can be read, in the order of their names.

@@ -6,11 +6,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use rustix::{
-    fs::AtFlags,
-    io::Errno,
-    process::{Pid, Signal},
-};
+use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
 
 use super::manifest::{self, Manifest};
@@ -70,10 +66,7 @@ impl Journal {
     }
 
     pub(super) fn remove(dir: &OwnedFd) -> io::Result<()> {
-        match rustix::fs::unlinkat(dir, "journal", AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => Ok(()),
-            Err(err) => Err(err.into()),
-        }
+        manifest::remove(dir, "journal")
     }
 
     /// Ends what is left of the command. Numbers are used again: nobody is ended who is not of the
@@ -133,7 +126,8 @@ fn processes() -> impl Iterator<Item = Process> {
     all.filter_map(|it| process(it.file_name().to_str()?.parse().ok()?))
 }
 
-fn boot() -> Option<String> {
+/// Which start of the machine this is.
+pub(super) fn boot() -> Option<String> {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(id.trim().to_owned())
 }

@@ -15,10 +15,10 @@ use rustix::{
 };
 
 use super::{
-    Manifest, Place, SnapshotError, SnapshotOptions, What,
+    Manifest, Place, SnapshotError, SnapshotOptions, What, journal,
     live::is_live,
-    manifest::{Copied, Saved, SavedFile},
-    pack::Pack,
+    manifest::{self, Copied, Saved, SavedFile},
+    pack::{self, Pack},
     walk::{self, Closed, Found, Meta, Visitor, failed},
 };
 use crate::commit::{
@@ -42,14 +42,14 @@ pub(super) fn take(
     place: &Place,
     options: &SnapshotOptions,
 ) -> Result<Manifest, SnapshotError> {
-    let old = Manifest::load(&place.dir).unwrap_or_default();
-    let known = old.entries.iter().filter_map(|it| match it.file()?.at {
-        Copied::Packed(_) => Some(it.file()?.size),
-        Copied::Linked => None,
-    });
-    let wasted = old.packed.saturating_sub(known.sum());
-    let old = if wasted > MAX_WASTED + old.packed / 2 { Manifest::default() } else { old };
     let at = place.path.join("pack");
+    let boot = journal::boot().unwrap_or_default().into_bytes();
+    let last = Manifest::load(&place.dir).filter(|it| is_good(it, &boot, place));
+    if last.is_none() {
+        let removed = manifest::remove(&place.dir, "manifest");
+        removed.map_err(IoFailure::at("remove a manifest in", &place.path))?;
+    }
+    let old = last.unwrap_or_default();
     let pack = Pack::open(&place.dir, old.packed).map_err(IoFailure::at("open", &at))?;
     let mut taker = Taker {
         root: workspace.root(),
@@ -73,10 +73,23 @@ pub(super) fn take(
     if entries == old.entries && packed == old.packed {
         return Ok(old);
     }
-    let mut new = Manifest { entries, packed, check: [0; 32] };
+    let mut new = Manifest { entries, packed, boot, check: [0; 32] };
     new.save(&place.dir).map_err(IoFailure::at("write", &place.path.join("manifest")))?;
     drop_links(place, &new);
     Ok(new)
+}
+
+/// Whether the next snapshot can rest on this one: its pack is whole, as far as the power has not failed
+/// since, and is not mostly what nothing refers to.
+fn is_good(last: &Manifest, boot: &[u8], place: &Place) -> bool {
+    let known = last.entries.iter().filter_map(|it| match it.file()?.at {
+        Copied::Packed(_) => Some(it.file()?.size),
+        Copied::Linked => None,
+    });
+    let wasted = last.packed.saturating_sub(known.sum());
+    let pack = pack::open(&place.dir).and_then(|it| it.metadata());
+    let is_whole = last.boot == boot && pack.is_ok_and(|it| it.len() >= last.packed);
+    is_whole && wasted <= MAX_WASTED + last.packed / 2
 }
 
 struct Taker<'a> {
