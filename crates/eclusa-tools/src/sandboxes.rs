@@ -13,16 +13,11 @@ use std::{
     time::Duration,
 };
 
-use eclusa::{
-    Workspace,
-    policy::HiddenPaths,
-    settings::RequiredEnforcement,
-    workspace::{IoFailure, SnapshotError},
-};
+use eclusa::{policy::HiddenPaths, settings::RequiredEnforcement, workspace::SnapshotError};
 use eclusa_net::HostAccess;
 use eclusa_sandbox::{
-    Enforcement, HostCapabilities, Identity, Limits, Missing, Plan, Sandbox, SandboxError,
-    StagingMethod, git_environment_of, personal_git_settings,
+    Enforcement, HostCapabilities, Identity, Limits, Plan, Sandbox, SandboxError,
+    git_environment_of, personal_git_settings,
     proxy::{HostRule, Hosts, Proxy},
 };
 
@@ -34,10 +29,12 @@ mod session;
 mod settings;
 mod stage;
 mod survey;
+mod tracking;
 
 pub(crate) use changes::ReadBack;
 pub use running::{Ran, RunError, Running};
 pub use settings::SandboxSettings;
+pub use tracking::WriteTracking;
 
 use attempts::Attempts;
 use caches::Caches;
@@ -64,17 +61,6 @@ struct SandboxesInner {
     pools: LayerPools,
     sessions: SandboxSessions,
     caches: Caches,
-}
-
-/// How what a command writes to the workspace is kept in hand here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WriteTracking {
-    /// It goes to a layer.
-    Overlay,
-    /// It goes to the real files, which are put back before it is judged.
-    Snapshot,
-    /// It is applied at once, and cannot be taken back.
-    Nothing,
 }
 
 /// What becomes of what a command writes to the workspace.
@@ -275,29 +261,6 @@ impl Sandboxes {
         }
     }
 
-    /// Whether commands run on the real files here, which are put back, and are held outside of them:
-    /// signals, and metadata of other files.
-    pub fn holds_snapshots(&self) -> bool {
-        let outside = !self.capabilities().missing().contains(&Missing::Namespaces);
-        outside && self.write_tracking() == WriteTracking::Snapshot
-    }
-
-    /// How a command that writes is held here, in words: `full`, `snapshot`, `partial` and what is
-    /// missing, `none`.
-    pub fn level(&self) -> String {
-        match (self.write_tracking(), self.capabilities().enforcement()) {
-            (WriteTracking::Snapshot, Enforcement::Partial(mut missing)) => {
-                missing.retain(|it| *it != Missing::Staging);
-                if missing.is_empty() || self.holds_snapshots() {
-                    return "snapshot".to_owned();
-                }
-                let missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
-                format!("snapshot, without {}", missing.join(", "))
-            }
-            (_, enforcement) => enforcement.to_string(),
-        }
-    }
-
     /// Looks at the workspace as every start of a command does, for benchmarks.
     #[doc(hidden)]
     pub fn surveyed(&self) -> usize {
@@ -320,23 +283,6 @@ impl Sandboxes {
         let apart = |it: &Path, other: &Path| !it.starts_with(other) && !other.starts_with(it);
         let there = writable.iter().filter_map(|it| it.canonicalize().ok());
         there.filter(move |it| it.is_dir() && apart(it, root) && apart(it, state))
-    }
-
-    /// How what a command writes is kept in hand here: found out once.
-    pub fn write_tracking(&self) -> WriteTracking {
-        *self.0.write_tracking.get_or_init(|| match self.capabilities().staging_method() {
-            StagingMethod::OverlayInUserNamespace | StagingMethod::OverlayAsRoot => {
-                WriteTracking::Overlay
-            }
-            // The state holds what is put back.
-            StagingMethod::InPlace if self.workspace().is_ok() => WriteTracking::Snapshot,
-            StagingMethod::InPlace | StagingMethod::Refuse => WriteTracking::Nothing,
-        })
-    }
-
-    /// The workspace, with what is kept of it in the state.
-    fn workspace(&self) -> Result<Workspace, IoFailure> {
-        Workspace::attach(&self.settings().root, &self.settings().state)
     }
 
     /// What is hidden from every command now: what the settings say, and the secrets of the

@@ -23,12 +23,12 @@ pub(super) struct Journal {
     pub(super) began: i64,
     /// Which snapshot.
     manifest: String,
-    group: Option<Group>,
+    group: Option<CommandGroup>,
 }
 
 /// The processes of a command: a group in a session of its own.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Group {
+struct CommandGroup {
     id: i32,
     /// When its first process started, in ticks since the machine did.
     started: Option<u64>,
@@ -52,7 +52,7 @@ impl Journal {
     /// The command runs in this group.
     pub(super) fn note_group(&mut self, id: i32) {
         let started = process(id).map(|it| it.started);
-        self.group = Some(Group { id, started, boot: boot() });
+        self.group = Some(CommandGroup { id, started, boot: boot() });
     }
 
     pub(super) fn write(&self, dir: &OwnedFd) -> io::Result<()> {
@@ -72,7 +72,7 @@ impl Journal {
     /// Ends what is left of the command. Numbers are used again: nobody is ended who is not of the
     /// same start of the machine, of the same session, and behind a filter.
     pub(super) fn end_processes(&self) -> io::Result<()> {
-        let Some(Group { id, started, boot: then }) = &self.group else { return Ok(()) };
+        let Some(CommandGroup { id, started, boot: then }) = &self.group else { return Ok(()) };
         let is_other = process(*id).is_some_and(|it| Some(it.started) != *started);
         if then.is_none() || *then != boot() || is_other {
             return Ok(());

@@ -15,7 +15,7 @@ use rustix::{
 };
 
 use super::{
-    Manifest, Place, SnapshotError, SnapshotOptions, What, journal,
+    Manifest, SnapshotDirs, SnapshotError, SnapshotOptions, What, journal,
     live::is_live,
     manifest::{self, Copied, Saved, SavedFile},
     pack::{self, Pack},
@@ -39,7 +39,7 @@ const MAX_WASTED: u64 = 64 << 20;
 /// Copies what is there and is not known yet.
 pub(super) fn take(
     workspace: &Workspace,
-    place: &Place,
+    place: &SnapshotDirs,
     options: &SnapshotOptions,
 ) -> Result<Manifest, SnapshotError> {
     let at = place.path.join("pack");
@@ -81,7 +81,7 @@ pub(super) fn take(
 
 /// Whether the next snapshot can rest on this one: its pack is whole, as far as the power has not failed
 /// since, and is not mostly what nothing refers to.
-fn is_good(last: &Manifest, boot: &[u8], place: &Place) -> bool {
+fn is_good(last: &Manifest, boot: &[u8], place: &SnapshotDirs) -> bool {
     let known = last.entries.iter().filter_map(|it| match it.file()?.at {
         Copied::Packed(_) => Some(it.file()?.size),
         Copied::Linked => None,
@@ -94,7 +94,7 @@ fn is_good(last: &Manifest, boot: &[u8], place: &Place) -> bool {
 
 struct Taker<'a> {
     root: &'a Path,
-    place: &'a Place,
+    place: &'a SnapshotDirs,
     options: &'a SnapshotOptions,
     /// The state, should it be inside the workspace.
     state: Option<PathBuf>,
@@ -275,7 +275,7 @@ impl<'a> Taker<'a> {
     }
 }
 
-impl Place {
+impl SnapshotDirs {
     /// The directory of links.
     pub(super) fn links(&self) -> io::Result<OwnedFd> {
         match rustix::fs::mkdirat(&self.dir, "links", Mode::from_raw_mode(0o700)) {
@@ -286,7 +286,7 @@ impl Place {
 }
 
 /// Removes links that no file of a manifest has.
-fn drop_links(place: &Place, manifest: &Manifest) {
+fn drop_links(place: &SnapshotDirs, manifest: &Manifest) {
     let Ok(links) = stat::open_dir(&place.dir, "links".as_ref()) else { return };
     let linked = manifest.entries.iter().filter(|it| match it.file() {
         Some(file) => file.at == Copied::Linked,
