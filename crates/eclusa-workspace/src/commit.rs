@@ -352,18 +352,6 @@ impl Workspace {
         }
     }
 
-    /// True when a transaction or a command died in the middle, or before it had cleared up after
-    /// itself. Nothing is made by asking, and nobody who is at work is waited for.
-    pub fn is_unfinished(&self) -> bool {
-        let open = std::fs::read_dir(self.state().join("open"));
-        let open = open.is_ok_and(|mut it| it.next().is_some());
-        match lock::try_hold(&self.state().join("lock")) {
-            Ok(Some((_, marked))) => open || marked,
-            Ok(None) => false,
-            Err(_) => open,
-        }
-    }
-
     /// Waits for the lock, and first takes back what somebody left unfinished.
     pub(crate) fn hold(&self) -> Result<LockGuard<'_>, IoFailure> {
         let held = self.ready()?.lock.hold().map_err(IoFailure::at("lock", self.state()))?;

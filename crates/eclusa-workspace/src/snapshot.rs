@@ -130,7 +130,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// The directories of a snapshot.
 #[derive(Debug, Clone)]
-struct Place {
+struct SnapshotDirs {
     path: PathBuf,
     dir: Arc<OwnedFd>,
     root: Arc<OwnedFd>,
@@ -177,7 +177,7 @@ impl Workspace {
         }
     }
 
-    fn snapshot_place(&self) -> Result<Place, IoFailure> {
+    fn snapshot_place(&self) -> Result<SnapshotDirs, IoFailure> {
         let dirs = self.dirs()?;
         let path = self.state().join("snapshot");
         let made = match rustix::fs::mkdirat(&dirs.state, "snapshot", Mode::from_raw_mode(0o700)) {
@@ -185,7 +185,7 @@ impl Workspace {
             Err(err) => Err(err.into()),
         };
         let dir = Arc::new(made.map_err(IoFailure::at("make", &path))?);
-        Ok(Place { path, dir, root: dirs.root })
+        Ok(SnapshotDirs { path, dir, root: dirs.root })
     }
 
     /// Puts back what a command changed that died with its program. The lock is held.

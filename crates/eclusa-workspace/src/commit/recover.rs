@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::{IoFailure, LockGuard, Workspace, journal, open_up, stat, transaction::Transaction};
+use super::{
+    IoFailure, LockGuard, Workspace, journal, lock, open_up, stat, transaction::Transaction,
+};
 
 /// What was found unfinished, and what became of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,6 +48,18 @@ impl Recovered {
 }
 
 impl Workspace {
+    /// True when a transaction or a command died in the middle, or before it had cleared up after
+    /// itself. Nothing is made by asking, and nobody who is at work is waited for.
+    pub fn is_unfinished(&self) -> bool {
+        let open = std::fs::read_dir(self.state().join("open"));
+        let open = open.is_ok_and(|mut it| it.next().is_some());
+        match lock::try_hold(&self.state().join("lock")) {
+            Ok(Some((_, marked))) => open || marked,
+            Ok(None) => false,
+            Err(_) => open,
+        }
+    }
+
     /// Finishes or takes back what died in the middle. Doing it twice does no harm.
     pub fn recover(&self) -> Result<Recovered, IoFailure> {
         let held = self.ready()?.lock.hold().map_err(IoFailure::at("lock", self.state()))?;

@@ -6,11 +6,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use rustix::{
-    fs::AtFlags,
-    io::Errno,
-    process::{Pid, Signal},
-};
+use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
 
 use super::manifest::{self, Manifest};
@@ -27,12 +23,12 @@ pub(super) struct Journal {
     pub(super) began: i64,
     /// Which snapshot.
     manifest: String,
-    group: Option<Group>,
+    group: Option<CommandGroup>,
 }
 
 /// The processes of a command: a group in a session of its own.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Group {
+struct CommandGroup {
     id: i32,
     /// When its first process started, in ticks since the machine did.
     started: Option<u64>,
@@ -56,7 +52,7 @@ impl Journal {
     /// The command runs in this group.
     pub(super) fn note_group(&mut self, id: i32) {
         let started = process(id).map(|it| it.started);
-        self.group = Some(Group { id, started, boot: boot() });
+        self.group = Some(CommandGroup { id, started, boot: boot() });
     }
 
     pub(super) fn write(&self, dir: &OwnedFd) -> io::Result<()> {
@@ -70,16 +66,13 @@ impl Journal {
     }
 
     pub(super) fn remove(dir: &OwnedFd) -> io::Result<()> {
-        match rustix::fs::unlinkat(dir, "journal", AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => Ok(()),
-            Err(err) => Err(err.into()),
-        }
+        manifest::remove(dir, "journal")
     }
 
     /// Ends what is left of the command. Numbers are used again: nobody is ended who is not of the
     /// same start of the machine, of the same session, and behind a filter.
     pub(super) fn end_processes(&self) -> io::Result<()> {
-        let Some(Group { id, started, boot: then }) = &self.group else { return Ok(()) };
+        let Some(CommandGroup { id, started, boot: then }) = &self.group else { return Ok(()) };
         let is_other = process(*id).is_some_and(|it| Some(it.started) != *started);
         if then.is_none() || *then != boot() || is_other {
             return Ok(());
@@ -133,7 +126,8 @@ fn processes() -> impl Iterator<Item = Process> {
     all.filter_map(|it| process(it.file_name().to_str()?.parse().ok()?))
 }
 
-fn boot() -> Option<String> {
+/// Which start of the machine this is.
+pub(super) fn boot() -> Option<String> {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(id.trim().to_owned())
 }

@@ -12,7 +12,10 @@ use std::{
     path::PathBuf,
 };
 
-use rustix::fs::{Mode, OFlags};
+use rustix::{
+    fs::{AtFlags, Mode, OFlags},
+    io::Errno,
+};
 
 use super::walk::Meta;
 use crate::{
@@ -29,6 +32,8 @@ pub(super) struct Manifest {
     pub(super) entries: Vec<Saved>,
     /// How much of the pack it knows.
     pub(super) packed: u64,
+    /// During which start of the machine it was made.
+    pub(super) boot: Vec<u8>,
     /// The digest of all of this.
     pub(super) check: [u8; 32],
 }
@@ -99,21 +104,30 @@ impl Manifest {
             return None;
         }
         let mut reader = Reader(body.strip_prefix(HEAD)?);
-        let (packed, count) = (reader.number()?, reader.number()?);
+        let (boot, packed, count) = (reader.text()?, reader.number()?, reader.number()?);
         let entries = (0..count).map(|_| reader.entry()).collect::<Option<_>>()?;
-        Some(Manifest { entries, packed, check })
+        Some(Manifest { entries, packed, boot, check })
     }
 
     /// Writes it, complete or not at all.
     pub(super) fn save(&mut self, dir: &OwnedFd) -> io::Result<()> {
         let mut out = Vec::with_capacity(64 + 256 * self.entries.len());
         out.extend_from_slice(HEAD);
+        text(&mut out, &self.boot);
         number(&mut out, self.packed);
         number(&mut out, self.entries.len() as u64);
         self.entries.iter().for_each(|it| entry(&mut out, it));
         self.check = *blake3::hash(&out).as_bytes();
         out.extend_from_slice(&self.check);
         replace(dir, "manifest", &out)
+    }
+}
+
+/// Removes a file of the snapshot, if it is there.
+pub(super) fn remove(dir: &OwnedFd, name: &str) -> io::Result<()> {
+    match rustix::fs::unlinkat(dir, name, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(err) => Err(err.into()),
     }
 }
 

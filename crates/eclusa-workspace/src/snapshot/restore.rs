@@ -18,7 +18,7 @@ use rustix::{
 };
 
 use super::{
-    Journal, Manifest, Place, SnapshotError, What,
+    Journal, Manifest, SnapshotDirs, SnapshotError, What,
     compare::{Act, After, Difference},
     walk::{Meta, Seen},
 };
@@ -30,7 +30,7 @@ use crate::commit::{
 
 pub(super) struct Restorer<'a> {
     pub(super) workspace: &'a Workspace,
-    pub(super) place: &'a Place,
+    pub(super) place: &'a SnapshotDirs,
     pub(super) parents: Parents<'a>,
     pub(super) taken: PathBuf,
     /// There was no room for what the command changed.
@@ -43,7 +43,7 @@ pub(super) struct Restorer<'a> {
 }
 
 impl<'a> Restorer<'a> {
-    pub(super) fn new(workspace: &'a Workspace, place: &'a Place) -> Restorer<'a> {
+    pub(super) fn new(workspace: &'a Workspace, place: &'a SnapshotDirs) -> Restorer<'a> {
         Restorer {
             workspace,
             place,

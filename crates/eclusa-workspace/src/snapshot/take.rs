@@ -15,10 +15,10 @@ use rustix::{
 };
 
 use super::{
-    Manifest, Place, SnapshotError, SnapshotOptions, What,
+    Manifest, SnapshotDirs, SnapshotError, SnapshotOptions, What, journal,
     live::is_live,
-    manifest::{Copied, Saved, SavedFile},
-    pack::Pack,
+    manifest::{self, Copied, Saved, SavedFile},
+    pack::{self, Pack},
     walk::{self, Closed, Found, Meta, Visitor, failed},
 };
 use crate::commit::{
@@ -39,17 +39,17 @@ const MAX_WASTED: u64 = 64 << 20;
 /// Copies what is there and is not known yet.
 pub(super) fn take(
     workspace: &Workspace,
-    place: &Place,
+    place: &SnapshotDirs,
     options: &SnapshotOptions,
 ) -> Result<Manifest, SnapshotError> {
-    let old = Manifest::load(&place.dir).unwrap_or_default();
-    let known = old.entries.iter().filter_map(|it| match it.file()?.at {
-        Copied::Packed(_) => Some(it.file()?.size),
-        Copied::Linked => None,
-    });
-    let wasted = old.packed.saturating_sub(known.sum());
-    let old = if wasted > MAX_WASTED + old.packed / 2 { Manifest::default() } else { old };
     let at = place.path.join("pack");
+    let boot = journal::boot().unwrap_or_default().into_bytes();
+    let last = Manifest::load(&place.dir).filter(|it| is_good(it, &boot, place));
+    if last.is_none() {
+        let removed = manifest::remove(&place.dir, "manifest");
+        removed.map_err(IoFailure::at("remove a manifest in", &place.path))?;
+    }
+    let old = last.unwrap_or_default();
     let pack = Pack::open(&place.dir, old.packed).map_err(IoFailure::at("open", &at))?;
     let mut taker = Taker {
         root: workspace.root(),
@@ -73,15 +73,28 @@ pub(super) fn take(
     if entries == old.entries && packed == old.packed {
         return Ok(old);
     }
-    let mut new = Manifest { entries, packed, check: [0; 32] };
+    let mut new = Manifest { entries, packed, boot, check: [0; 32] };
     new.save(&place.dir).map_err(IoFailure::at("write", &place.path.join("manifest")))?;
     drop_links(place, &new);
     Ok(new)
 }
 
+/// Whether the next snapshot can rest on this one: its pack is whole, as far as the power has not failed
+/// since, and is not mostly what nothing refers to.
+fn is_good(last: &Manifest, boot: &[u8], place: &SnapshotDirs) -> bool {
+    let known = last.entries.iter().filter_map(|it| match it.file()?.at {
+        Copied::Packed(_) => Some(it.file()?.size),
+        Copied::Linked => None,
+    });
+    let wasted = last.packed.saturating_sub(known.sum());
+    let pack = pack::open(&place.dir).and_then(|it| it.metadata());
+    let is_whole = last.boot == boot && pack.is_ok_and(|it| it.len() >= last.packed);
+    is_whole && wasted <= MAX_WASTED + last.packed / 2
+}
+
 struct Taker<'a> {
     root: &'a Path,
-    place: &'a Place,
+    place: &'a SnapshotDirs,
     options: &'a SnapshotOptions,
     /// The state, should it be inside the workspace.
     state: Option<PathBuf>,
@@ -262,7 +275,7 @@ impl<'a> Taker<'a> {
     }
 }
 
-impl Place {
+impl SnapshotDirs {
     /// The directory of links.
     pub(super) fn links(&self) -> io::Result<OwnedFd> {
         match rustix::fs::mkdirat(&self.dir, "links", Mode::from_raw_mode(0o700)) {
@@ -273,7 +286,7 @@ impl Place {
 }
 
 /// Removes links that no file of a manifest has.
-fn drop_links(place: &Place, manifest: &Manifest) {
+fn drop_links(place: &SnapshotDirs, manifest: &Manifest) {
     let Ok(links) = stat::open_dir(&place.dir, "links".as_ref()) else { return };
     let linked = manifest.entries.iter().filter(|it| match it.file() {
         Some(file) => file.at == Copied::Linked,

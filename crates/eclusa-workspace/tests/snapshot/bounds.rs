@@ -102,6 +102,26 @@ fn large_objects_of_git_are_linked_and_survive_their_removal() {
     assert!(outcome.notes.join("").contains("overwrote"), "{:?}", outcome.notes);
 }
 
+/// A pack that has lost its end, or most of which nothing refers to, is begun anew.
+#[test]
+fn a_pack_that_is_not_whole_is_not_relied_on() {
+    let world = World::new("for i in $(seq 50); do echo $i > $i; done; touch -d 2001-01-01 *");
+    world.stage("true").unwrap();
+    let pack = world.dir.path().join("state/snapshot/pack");
+    fs::File::options().write(true).open(&pack).unwrap().set_len(10).unwrap();
+    let before = world.tree();
+    let outcome = world.stage("rm *").unwrap();
+    assert_eq!(world.tree(), before, "{:?}", outcome.notes);
+    // What a large file held is dropped with it.
+    world.run("head -c 200000000 /dev/zero > large");
+    world.stage("true").unwrap();
+    assert!(fs::metadata(&pack).unwrap().len() > 200_000_000);
+    world.run("rm large");
+    world.stage("true").unwrap();
+    world.stage("true").unwrap();
+    assert!(fs::metadata(&pack).unwrap().len() < 1_000_000);
+}
+
 #[test]
 fn one_command_at_a_time_and_others_wait_for_it() {
     let world = World::new("echo a > a");
