@@ -1,0 +1,59 @@
+//! How what a command writes is kept in hand on this machine, and how that is called.
+
+use eclusa::{Workspace, workspace::IoFailure};
+use eclusa_sandbox::{Enforcement, Missing, StagingMethod};
+
+use super::Sandboxes;
+
+/// How what a command writes to the workspace is kept in hand here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WriteTracking {
+    /// It goes to a layer.
+    Overlay,
+    /// It goes to the real files, which are put back before it is judged.
+    Snapshot,
+    /// It is applied at once, and cannot be taken back.
+    Nothing,
+}
+
+impl Sandboxes {
+    /// How what a command writes is kept in hand here: found out once.
+    pub fn write_tracking(&self) -> WriteTracking {
+        *self.0.write_tracking.get_or_init(|| match self.capabilities().staging_method() {
+            StagingMethod::OverlayInUserNamespace | StagingMethod::OverlayAsRoot => {
+                WriteTracking::Overlay
+            }
+            // The state holds what is put back.
+            StagingMethod::InPlace if self.workspace().is_ok() => WriteTracking::Snapshot,
+            StagingMethod::InPlace | StagingMethod::Refuse => WriteTracking::Nothing,
+        })
+    }
+
+    /// The workspace, with what is kept of it in the state.
+    pub(super) fn workspace(&self) -> Result<Workspace, IoFailure> {
+        Workspace::attach(&self.settings().root, &self.settings().state)
+    }
+
+    /// Whether commands run on the real files here, which are put back, and are held outside of them:
+    /// signals, and metadata of other files.
+    pub fn holds_snapshots(&self) -> bool {
+        let outside = !self.capabilities().missing().contains(&Missing::Namespaces);
+        outside && self.write_tracking() == WriteTracking::Snapshot
+    }
+
+    /// How a command that writes is held here, in words: `full`, `snapshot`, `partial` and what is
+    /// missing, `none`.
+    pub fn level(&self) -> String {
+        match (self.write_tracking(), self.capabilities().enforcement()) {
+            (WriteTracking::Snapshot, Enforcement::Partial(mut missing)) => {
+                missing.retain(|it| *it != Missing::Staging);
+                if missing.is_empty() || self.holds_snapshots() {
+                    return "snapshot".to_owned();
+                }
+                let missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
+                format!("snapshot, without {}", missing.join(", "))
+            }
+            (_, enforcement) => enforcement.to_string(),
+        }
+    }
+}
