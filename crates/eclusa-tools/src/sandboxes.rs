@@ -13,12 +13,7 @@ use std::{
     time::Duration,
 };
 
-use eclusa::{
-    Workspace,
-    policy::HiddenPaths,
-    settings::RequiredEnforcement,
-    workspace::{IoFailure, SnapshotError},
-};
+use eclusa::{policy::HiddenPaths, settings::RequiredEnforcement, workspace::SnapshotError};
 use eclusa_net::HostAccess;
 use eclusa_sandbox::{
     HostCapabilities, Identity, Limits, Missing, Plan, Sandbox, SandboxError, git_environment_of,
@@ -29,12 +24,12 @@ use eclusa_sandbox::{
 mod attempts;
 mod caches;
 mod changes;
-mod levels;
 mod running;
 mod session;
 mod settings;
 mod stage;
 mod survey;
+mod tracking;
 
 pub(crate) use changes::ReadBack;
 pub use running::{Ran, RunError, Running};
@@ -48,6 +43,7 @@ use stage::{LayerPools, SnapshotStage, Stage};
 use survey::{Found, Survey};
 
 pub(crate) use survey::hidden_beneath;
+pub use tracking::WriteTracking;
 
 /// Makes sandboxes. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -67,17 +63,6 @@ struct SandboxesInner {
     pools: LayerPools,
     sessions: SandboxSessions,
     caches: Caches,
-}
-
-/// How what a command writes to the workspace is kept in hand here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WriteTracking {
-    /// It goes to a layer.
-    Overlay,
-    /// It goes to the real files, which are put back before it is judged.
-    Snapshot,
-    /// It is applied at once, and cannot be taken back.
-    Nothing,
 }
 
 /// What becomes of what a command writes to the workspace.
@@ -289,11 +274,6 @@ impl Sandboxes {
         let apart = |it: &Path, other: &Path| !it.starts_with(other) && !other.starts_with(it);
         let there = writable.iter().filter_map(|it| it.canonicalize().ok());
         there.filter(move |it| it.is_dir() && apart(it, root) && apart(it, state))
-    }
-
-    /// The workspace, with what is kept of it in the state.
-    fn workspace(&self) -> Result<Workspace, IoFailure> {
-        Workspace::attach(&self.settings().root, &self.settings().state)
     }
 
     /// What is hidden from every command now: what the settings say, and the secrets of the

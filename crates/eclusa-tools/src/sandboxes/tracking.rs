@@ -1,9 +1,9 @@
 //! How what a command writes is kept in hand on this machine, and how that is called.
 
-use eclusa::{Workspace, workspace::IoFailure};
+use eclusa::{Workspace, settings::RequiredEnforcement, workspace::IoFailure};
 use eclusa_sandbox::{Enforcement, Missing, StagingMethod};
 
-use super::Sandboxes;
+use super::{Sandboxes, Writes};
 
 /// How what a command writes to the workspace is kept in hand here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,11 +34,28 @@ impl Sandboxes {
         Workspace::attach(&self.settings().root, &self.settings().state)
     }
 
+    /// Whether a command that does this with its writes is held as well as the settings want; a
+    /// person must be asked otherwise. One that would be refused needs no question.
+    pub fn is_held(&self, writes: Writes) -> bool {
+        let nothing = matches!(writes, Writes::Refused | Writes::Outside);
+        let staged = nothing || self.write_tracking() != WriteTracking::Nothing;
+        match self.settings().least {
+            RequiredEnforcement::Full => true,
+            RequiredEnforcement::FullOrAsk if writes == Writes::Refused => {
+                self.capabilities().holds_reading()
+            }
+            RequiredEnforcement::FullOrAsk => {
+                self.capabilities().holds_commands()
+                    || (writes == Writes::Staged && self.holds_snapshots())
+            }
+            RequiredEnforcement::Snapshot | RequiredEnforcement::Partial => staged,
+        }
+    }
+
     /// Whether commands run on the real files here, which are put back, and are held outside of them:
     /// signals, and metadata of other files.
     pub fn holds_snapshots(&self) -> bool {
-        let outside = !self.capabilities().missing().contains(&Missing::Namespaces);
-        outside && self.write_tracking() == WriteTracking::Snapshot
+        self.capabilities().holds_outside() && self.write_tracking() == WriteTracking::Snapshot
     }
 
     /// How a command that writes is held here, in words: `full`, `snapshot`, `partial` and what is
