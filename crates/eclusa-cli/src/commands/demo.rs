@@ -24,7 +24,7 @@ use eclusa_tools::WriteTracking;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::{call_record, log};
+use super::{call_record, doctor, log};
 use crate::{
     config_layers,
     context::AppContext,
@@ -113,7 +113,9 @@ fn not_in_force(ctx: &mut AppContext) -> Result<Option<String>, Failure> {
                 }
                 _ => "A command that may write is asked about before it runs.",
             };
-            format!("Not in force here: {missing}. {instead}")
+            let helps = doctor::parts::first_fix(sandboxes.capabilities());
+            let helps = helps.map(|it| format!(" What helps: {it}.")).unwrap_or_default();
+            format!("Not in force here: {missing}. {instead}{helps}")
         }
         Enforcement::None => {
             "Not in force here: every part of a sandbox. No command runs; `eclusa doctor` says why."

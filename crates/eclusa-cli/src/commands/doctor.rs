@@ -19,7 +19,7 @@ use crate::{
     screen::{Screen, Style, sanitize},
 };
 
-mod parts;
+pub(super) mod parts;
 
 use parts::{CheckedPart, parts};
 

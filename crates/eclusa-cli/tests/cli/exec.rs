@@ -300,8 +300,9 @@ fn without_any_sandbox_a_command_is_denied_at_once_and_doctor_is_named() {
 /// A machine that lacks a part of the sandbox is named as the reason, not the tool.
 #[test]
 fn without_a_part_of_the_sandbox_the_reason_is_the_machine() {
+    eclusa_testing::needs!(Namespaces);
     let started = std::thread::spawn(|| {
-        eclusa_sandbox::test_support::container().unwrap();
+        eclusa_sandbox::test_support::landlock().unwrap();
         let world = World::new();
         let ran = world.eclusa(&["run", "bash", r#"{"command": "touch new"}"#]);
         assert_eq!(ran.code, 3, "{ran:?}");

@@ -225,8 +225,11 @@ fn reserved_addresses_are_not_memory() {
     eclusa_testing::needs!(Namespaces);
     let world = World::new();
     // mmap(0, 1 TiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
-    let text = "perl -e 'print syscall(9, 0, 1 << 40, 3, 0x4022, -1, 0) == -1 ? $! : \"reserved\"'; sleep 0.5";
-    let mut plan = world.staged(text);
+    let text = format!(
+        "perl -e 'print syscall({}, 0, 1 << 40, 3, 0x4022, -1, 0) == -1 ? $! : \"reserved\"'; sleep 0.5",
+        libc::SYS_mmap
+    );
+    let mut plan = world.staged(&text);
     plan.limits.memory = Some(512 << 20);
     let exit = run(&plan);
     assert_eq!((exit.output.text().as_str(), exit.ended), ("reserved", None));

@@ -125,14 +125,18 @@ fn the_directory_of_a_conversation_is_judged_and_recorded() {
 
 #[test]
 fn the_directory_that_was_judged_is_the_one_that_is_used() {
-    // While the person thinks, the directory becomes a link to the closed one.
-    let world = World::new("rm -rf sub/deep; ln -s ../closed sub/deep");
+    // While the person thinks, the directory becomes a link to the closed one, with the same bytes in the file that
+    // the command names.
+    let world = World::new("cp sub/deep/a closed/a; rm -rf sub/deep; ln -s ../closed sub/deep");
     let reply = world.pass(json!({"command": "cat a", "cwd": "sub/deep"}));
     assert_eq!(reply.code(), "tool_failed", "{}", reply.content());
-    assert!(!reply.content().contains("closed\n"), "{}", reply.content());
     assert!(reply.content().contains("than when the call was judged"), "{}", reply.content());
-    let asked = world.asked.lock().unwrap();
-    assert_eq!(asked.len(), 1);
+    assert_eq!(world.asked.lock().unwrap().len(), 1);
+    // With other bytes the yes was for another file.
+    let world = World::new("rm -rf sub/deep; ln -s ../closed sub/deep");
+    let reply = world.pass(json!({"command": "cat a", "cwd": "sub/deep"}));
+    assert_eq!(reply.code(), "denied_by_policy", "{}", reply.content());
+    assert!(!reply.content().contains("closed\n"), "{}", reply.content());
 }
 
 #[test]

@@ -52,6 +52,11 @@ pub(super) fn parts(machine: &HostCapabilities) -> Vec<CheckedPart> {
     parts
 }
 
+/// What would help first, in a few words; nothing where nothing is missing or nothing helps.
+pub(in crate::commands) fn first_fix(machine: &HostCapabilities) -> Option<&'static str> {
+    machine.missing().into_iter().find_map(|it| fix(machine, it))
+}
+
 /// The one thing that would help. Nothing where another part must be had first.
 fn fix(machine: &HostCapabilities, part: Missing) -> Option<&'static str> {
     let is_missing = |part| machine.missing().contains(&part);
