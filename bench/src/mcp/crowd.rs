@@ -12,8 +12,10 @@ use super::{
 };
 use crate::measure::{middle, percentile_99};
 
-/// How many connections there are.
+/// How many connections there are, if a process may have as many files.
 const CONNECTIONS: usize = 1000;
+/// Files that client and server have open besides.
+const OTHER_FILES: usize = 128;
 /// How many clients call at the same moment; each has its share of the connections.
 const CLIENTS: usize = 200;
 /// How often they do.
@@ -21,6 +23,7 @@ const ROUNDS: usize = 25;
 
 /// How long calls took, and what the server holds while all connections are there.
 pub(super) struct Crowd {
+    pub(super) connections: usize,
     pub(super) median: Duration,
     pub(super) slow: Duration,
     pub(super) memory: f64,
@@ -29,8 +32,9 @@ pub(super) struct Crowd {
 /// Calls a server as a crowd does.
 pub(super) fn call(server: Command) -> Result<Crowd, Failed> {
     let web = Web::start(server)?;
+    let count = CONNECTIONS.min(most_files()?.saturating_sub(OTHER_FILES));
     let connections =
-        (0..CONNECTIONS).map(|_| web.connect()).collect::<Result<Vec<Connection>, Failed>>()?;
+        (0..count).map(|_| web.connect()).collect::<Result<Vec<Connection>, Failed>>()?;
     let mut shares: Vec<Vec<Connection>> = Vec::new();
     for (at, connection) in connections.into_iter().enumerate() {
         match shares.get_mut(at % CLIENTS) {
@@ -49,7 +53,20 @@ pub(super) fn call(server: Command) -> Result<Crowd, Failed> {
     });
     let memory = resident(web.child.id())?;
     let took = calls.into_iter().collect::<Result<Vec<_>, String>>()?.concat();
-    Ok(Crowd { median: middle(took.clone()), slow: percentile_99(took), memory })
+    Ok(Crowd {
+        connections: count,
+        median: middle(took.clone()),
+        slow: percentile_99(took),
+        memory,
+    })
+}
+
+/// How many files a process may have open here.
+fn most_files() -> Result<usize, Failed> {
+    let limits = std::fs::read_to_string("/proc/self/limits")?;
+    let line = limits.lines().find_map(|it| it.strip_prefix("Max open files"));
+    let soft = line.and_then(|it| it.split_whitespace().next());
+    Ok(soft.and_then(|it| it.parse().ok()).unwrap_or(usize::MAX))
 }
 
 /// One client: at each signal one call, on one of its connections after the other. It stays for every

@@ -354,8 +354,13 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
 
 /// Keeps what an older program wrote beside it, before it is brought to the newest format.
 fn keep_copy(connection: &Connection, path: &Path) -> Result<(), StoreError> {
-    let format = recognise(connection, path)?;
-    let is_older = usize::try_from(format).is_ok_and(|it| (1..STEPS.len()).contains(&it));
+    // Not under the lock, so it may be one that somebody is making: that one has no records yet.
+    let format: i64 =
+        connection.pragma_query_value(None, "user_version", |row| row.get(0)).in_store(path)?;
+    let records = "SELECT EXISTS (SELECT 1 FROM records)";
+    let is_used = connection.query_row(records, [], |row| row.get(0)).unwrap_or(false);
+    let is_older =
+        usize::try_from(format).is_ok_and(|it| (1..STEPS.len()).contains(&it) && is_used);
     let copy = beside(path, &format!(".format-{format}"));
     if !is_older || copy.exists() {
         return Ok(());

@@ -122,5 +122,10 @@ fn many_make_one_store_at_once() {
                 });
             }
         });
+        // Nothing older was there to be copied.
+        let names = std::fs::read_dir(room.path().parent().unwrap()).unwrap();
+        let names = names.map(|it| it.unwrap().file_name().into_string().unwrap());
+        let names: Vec<String> = names.collect();
+        assert!(names.iter().all(|it| !it.contains("format")), "{names:?}");
     }
 }
