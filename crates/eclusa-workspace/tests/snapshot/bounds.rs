@@ -53,8 +53,8 @@ fn build_output_that_git_does_not_track_stays_and_is_told() {
         ("new\n".into(), "x\n".into())
     );
     let notes = outcome.notes.join("\n");
-    for told in
-        ["changed 2 files in `target`", "changed 1 file in `node_modules`", "in `src/vendor`"]
+    // What was made at nearly the same moment may be counted too: nothing is kept to compare it with.
+    for told in ["changed 2 files in `target`", " in `node_modules`, which stay", "in `src/vendor`"]
     {
         assert!(notes.contains(told), "{told}: {notes}");
     }
