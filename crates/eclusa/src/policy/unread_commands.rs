@@ -2,10 +2,10 @@
 //!
 //! It is asked about, whatever rules allow. Rules about commands that tighten apply in doubt.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, path::Path};
 
 use super::{Access, Allowed, ExplainedScript, Root, Rules, rule::Rule, rule::Subject};
-use crate::{Decision, Reason, Source};
+use crate::{Decision, Hash, Reason, Source};
 
 #[path = "commands/prefix.rs"]
 mod prefix;
@@ -154,4 +154,14 @@ impl Script {
 /// Nobody can tell.
 pub fn only_reads_files(_text: &str) -> bool {
     false
+}
+
+/// Nobody can tell which files a text names: a yes to it is bound to the text alone.
+pub fn named_files(_root: &Path, _text: &str, _directory: Option<&str>) -> Option<Hash> {
+    None
+}
+
+/// The same of texts that were read before.
+pub(crate) fn named_by(_root: &Path, _scripts: &[Script]) -> Option<Hash> {
+    None
 }
