@@ -2,7 +2,7 @@
 //! tables that are made from the code; mistakes that tests must notice.
 //!
 //! `tests/tidy/house.rs` holds the repository to them, `tests/tidy/can_fail.rs` shows that each of them can
-//! complain. The examples of README and `docs/library.md` are compiled and run as doctests here.
+//! complain. The examples of `docs/library.md` are compiled and run as doctests here.
 
 pub mod bans;
 pub mod circles;
@@ -19,10 +19,6 @@ pub mod source;
 pub mod tokens;
 pub mod tool_names;
 pub mod words;
-
-#[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-struct Readme;
 
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/library.md")]

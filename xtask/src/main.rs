@@ -1,5 +1,6 @@
 //! `cargo xtask`: the steps of CI, each alone, and the mutation check.
 
+mod copies;
 mod mutation_check;
 mod program;
 
@@ -53,13 +54,13 @@ fn mutants(words: &[&str]) -> Result<ExitCode, String> {
     let chosen = match words {
         [] | ["--all"] => all,
         ["--changed"] => match last_time() {
-            Ok(revision) => since(all, &revision)?,
+            Ok(revision) => inside_one_crate(since(all, &revision)?),
             Err(why) => {
                 println!("all mistakes are made: {why}");
-                all
+                inside_one_crate(all)
             }
         },
-        ["--since", revision] => since(all, revision)?,
+        ["--since", revision] => inside_one_crate(since(all, revision)?),
         [option, ..] if option.starts_with('-') => return Err(USAGE.to_owned()),
         words => {
             let named = |it: &Mutant| words.iter().any(|word| it.name.contains(word));
@@ -115,6 +116,19 @@ fn since(all: Vec<Mutant>, revision: &str) -> Result<Vec<Mutant>, String> {
     let chosen: Vec<Mutant> = chosen.collect();
     println!("{} of {count} mistakes are about what changed since {revision}", chosen.len());
     Ok(chosen)
+}
+
+/// Those whose tests do not start the program: each of the others has it built anew, which `--all` has time for.
+fn inside_one_crate(chosen: Vec<Mutant>) -> Vec<Mutant> {
+    let (through, inside): (Vec<Mutant>, Vec<Mutant>) =
+        chosen.into_iter().partition(Mutant::builds_program);
+    if !through.is_empty() {
+        println!(
+            "not run: {} mistakes that tests of the program notice; `--all` makes them",
+            through.len()
+        );
+    }
+    inside
 }
 
 fn git(words: &[&str]) -> Result<String, String> {

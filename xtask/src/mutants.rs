@@ -48,6 +48,14 @@ fn library() -> String {
     "eclusa".to_owned()
 }
 
+/// The directory of a crate, from the root of the repository.
+pub fn home_of(package: &str) -> String {
+    match package.starts_with("eclusa") {
+        true => format!("crates/{package}"),
+        false => package.to_owned(),
+    }
+}
+
 /// Mistakes of order, which must not compile.
 pub const ORDER: &str = include_str!("../mutants/order.toml");
 
@@ -75,12 +83,17 @@ pub fn all() -> Result<Vec<Mutant>, String> {
 }
 
 impl Mutant {
+    /// True where the tests that must notice it start the program.
+    pub fn builds_program(&self) -> bool {
+        self.package == "eclusa-cli"
+    }
+
     /// True when something that it hangs on is not what it was: a file that it edits, the file of tests
     /// that must notice it (`changed`, paths from the root), or what it says itself (`before`).
     pub fn is_touched(&self, changed: &BTreeSet<String>, before: &[Mutant]) -> bool {
         let test = self.test.as_ref().map(|test| {
             let module = self.only.split("::").next().unwrap_or_default();
-            format!("crates/{}/tests/{test}/{module}.rs", self.package)
+            format!("{}/tests/{test}/{module}.rs", home_of(&self.package))
         });
         let edits = self.edit.iter().map(Edit::path);
         edits.chain(test).any(|it| changed.contains(&it)) || !before.contains(self)

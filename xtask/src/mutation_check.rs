@@ -14,9 +14,15 @@ use std::{
 };
 
 use serde_json::Value;
-use xtask::{mutants::Mutant, source::root};
+use xtask::{
+    mutants::{Mutant, home_of},
+    source::root,
+};
 
-use crate::program::program;
+use crate::{
+    copies::{mirror, packages_of_others, rename, write},
+    program::program,
+};
 
 /// A test binary that takes longer than this hangs, which is not passing.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -82,7 +88,7 @@ enum Packages {
 
 impl Packages {
     fn of(mutant: &Mutant) -> Packages {
-        match mutant.package == "eclusa-cli" {
+        match mutant.builds_program() {
             true => Packages::Apart,
             false => Packages::Shared,
         }
@@ -173,7 +179,11 @@ impl Scratch {
                     Built::Tests(binary) => {
                         let tests =
                             move || self.run(&binary, &mutant.only, &mutant.package, PATIENCE);
-                        running = Some((mutant, scope.spawn(tests)));
+                        // The next build would replace the program that these tests start.
+                        match Packages::of(mutant) {
+                            Packages::Shared => running = Some((mutant, scope.spawn(tests))),
+                            Packages::Apart => tell(mutant, tests()?),
+                        }
                     }
                 }
             }
@@ -235,6 +245,10 @@ impl Scratch {
             Packages::Shared => self.target.clone(),
             Packages::Apart => self.target.join("mutants/target"),
         };
+        if packages == Packages::Apart {
+            let (from, to) = (self.target.join("debug"), target.join("debug"));
+            packages_of_others(&from, &to, &self.crates).map_err(|err| err.to_string())?;
+        }
         cargo.args(arguments).env("CARGO_TARGET_DIR", target);
         // Each mistake changes little of a crate: what is the same is not compiled again, and what
         // is compiled for it once need not be quick.
@@ -256,7 +270,7 @@ impl Scratch {
         package: &str,
         patience: Duration,
     ) -> Result<Noticed, String> {
-        let home = self.house.join("crates").join(package);
+        let home = self.house.join(home_of(package));
         let log = self.target.join("mutant.log");
         let file = fs::File::create(&log).map_err(|err| err.to_string())?;
         let mut tests = program(binary, &home);
@@ -337,44 +351,4 @@ fn binary(message: &Value) -> Option<(String, PathBuf)> {
     let executable = message.get("executable")?.as_str()?;
     let name = message.pointer("/target/name")?.as_str()?;
     Some((name.to_owned(), executable.into()))
-}
-
-/// Makes `to` like `from`: what is the same keeps its time stamp, what is gone goes.
-fn mirror(from: &Path, to: &Path) -> io::Result<()> {
-    if !from.exists() {
-        return Ok(());
-    }
-    if from.is_file() {
-        return write(to, &fs::read(from)?);
-    }
-    fs::create_dir_all(to)?;
-    let names = |path: &Path| -> io::Result<BTreeSet<_>> {
-        fs::read_dir(path)?.map(|it| it.map(|it| it.file_name())).collect()
-    };
-    let (here, there) = (names(from)?, names(to)?);
-    for gone in there.difference(&here) {
-        remove(&to.join(gone))?;
-    }
-    here.iter().try_for_each(|name| mirror(&from.join(name), &to.join(name)))
-}
-
-#[expect(clippy::disallowed_methods, reason = "a copy below target/ that can be made again")]
-fn remove(path: &Path) -> io::Result<()> {
-    if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
-}
-
-#[expect(clippy::disallowed_methods, reason = "a binary below target/ that can be made again")]
-fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    fs::rename(from, to)
-}
-
-#[expect(clippy::disallowed_methods, reason = "a copy below target/ that can be made again")]
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    if fs::read(path).is_ok_and(|old| old == bytes) {
-        return Ok(());
-    }
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent)?;
-    }
-    fs::write(path, bytes)
 }

@@ -3,7 +3,7 @@
 use std::{io, path::Path};
 
 use eclusa::Hash;
-use eclusa_config::{ConfigError, ConfigErrors, Layer};
+use eclusa_config::{Config, ConfigError, ConfigErrors, Layer};
 
 use crate::{failure::Failure, paths::Paths, read_text::read_text, trust};
 
@@ -28,7 +28,7 @@ pub fn layers(paths: &Paths) -> Result<Vec<Layer>, Failure> {
     }
     let file = paths.project();
     let project = if_there(&file)?;
-    let trusted = project.as_ref().is_some_and(|text| trust::is_given(paths, text));
+    let trusted = project.as_ref().is_some_and(|text| trust::holds(paths, text, &layers));
     if let Some(text) = project.as_ref().filter(|_| trusted) {
         layers.push(Layer::of_person(name(&file), text));
     }
@@ -72,6 +72,21 @@ fn is_absent(file: &Path, err: &io::Error) -> bool {
 
 fn unreadable(file: &Path, err: &io::Error) -> Failure {
     Failure::usage(format!("cannot read the configuration `{}`: {err}", file.display()))
+}
+
+/// What is told of a project's file of which something is left out because nobody trusts it.
+pub fn left_out(config: &Config, paths: &Paths) -> Option<String> {
+    let first = config.left_out.first()?;
+    let more = match config.left_out.len() {
+        1 => String::new(),
+        count => format!(" and {} more", count - 1),
+    };
+    let since = if trust::was_given(paths) { " since it was changed" } else { "" };
+    Some(format!(
+        "{}:{}{more}: left out, because nobody has trusted this file{since}; what it denies or asks about holds. Read it, \
+         then `eclusa config trust`",
+        first.file, first.line
+    ))
 }
 
 /// Everything that is wrong, one line each, and how to fix it.

@@ -1,6 +1,10 @@
 //! Everything that a command works with: the place, the configuration, and the gate made of them.
 
-use std::{io, path::Path, sync::Arc};
+use std::{
+    io,
+    path::Path,
+    sync::{Arc, Once},
+};
 
 use eclusa::{
     AuditSink, Files, Hash, Mode, Redactor, Registry, Run, Scene, Spool, Workspace,
@@ -17,8 +21,9 @@ use crate::{
     person,
     read_text::read_text,
     registry::{self, ProgramTools},
+    screen::note,
     sessions_kept::COMMAND_LINE,
-    shell, trust, undo_retention,
+    shell, undo_retention,
 };
 
 /// Tools that are not there for every command, and can be ruled about all the same: those of whoever
@@ -75,10 +80,11 @@ impl AppContext {
             layers.push(Layer::of_person("--mode", format!("mode = \"{mode}\"")));
         }
         let config_digest = config_layers::digest(&layers);
-        let mut config = Config::load(&layers).map_err(|errors| {
-            let failure = unusable(errors);
-            if trust::is_stale(&paths) { failure.hint(trust::STALE) } else { failure }
-        })?;
+        let mut config = Config::load(&layers).map_err(unusable)?;
+        if let Some(told) = config_layers::left_out(&config, &paths) {
+            static TOLD: Once = Once::new();
+            TOLD.call_once(|| note(&told));
+        }
         if global.mode.is_some() {
             config.modes.clear();
         }

@@ -58,6 +58,9 @@ pub struct Global {
     /// Print what happens to stderr; twice for more
     #[arg(short, long, global = true, hide_short_help = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
+    /// Set by commands that run no calls: they work in the home directory too
+    #[arg(skip)]
+    pub anywhere: bool,
 }
 
 fn modes() -> impl TypedValueParser<Value = Mode> {

@@ -47,3 +47,4 @@ pub mod undo;
 pub mod undo_retention;
 pub mod up_token;
 pub mod values;
+mod workspace_programs;

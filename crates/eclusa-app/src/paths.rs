@@ -48,7 +48,10 @@ impl Paths {
         })?;
         let workspace = match global.workspace.is_some() {
             true => named,
-            false => project_root(&named)?,
+            false => match project_root(&named) {
+                Err(_) if global.anywhere => named,
+                found => found?,
+            },
         };
         let state = state_directory(global)?;
         let own = home("XDG_CONFIG_HOME", ".config").map(|it| it.join("eclusa").join(FILE));

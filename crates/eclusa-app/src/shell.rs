@@ -10,7 +10,7 @@ use eclusa_config::Config;
 use eclusa_sandbox::{Limits, clean_environment, delegated_group};
 use eclusa_tools::{SandboxSettings, Sandboxes};
 
-use crate::{failure::Failure, paths::Paths, screen};
+use crate::{failure::Failure, paths::Paths, screen, workspace_programs};
 
 /// The sandboxes of this workspace. `hosts` are allowed besides those of the configuration.
 pub fn sandboxes(paths: &Paths, config: &Config, hosts: &[String]) -> Result<Sandboxes, Failure> {
@@ -33,6 +33,7 @@ pub fn settings(paths: &Paths, config: &Config, hosts: &[String]) -> SandboxSett
     let home = env::var_os("HOME").map(PathBuf::from).filter(|it| it.is_absolute());
     settings.home = home.filter(|it| it.is_dir());
     settings.env = clean_environment(env::vars_os(), std::slice::from_ref(&root));
+    workspace_programs::keep(&mut settings.env, env::vars_os(), &root);
     settings.identity = commands.identity.clone();
     settings.hosts = commands.hosts.iter().chain(hosts).cloned().collect();
     settings.live = commands.live.clone();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use eclusa::{
     AuditSink, Workspace,
-    audit::{Appending, Draft},
+    audit::{Appending, Draft, RECORD_VERSION},
     one_line,
     workspace::{Compacted, Recovered, Retention},
 };
@@ -133,7 +133,7 @@ fn record(store: &dyn AuditSink, event: &str, calls: &[u64], message: &str) -> R
         event,
         message,
         tool: none,
-        v: 1,
+        v: RECORD_VERSION,
     };
     let body = serde_json::to_string(&note).map_err(Failure::failed)?;
     let appending = store.append(Draft::new(body).map_err(Failure::failed)?);

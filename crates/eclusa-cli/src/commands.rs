@@ -88,12 +88,38 @@ pub(crate) enum Command {
     },
 }
 
+impl Command {
+    /// Whether it runs no call, so that it needs no workspace and works in the home directory.
+    fn works_anywhere(&self) -> bool {
+        match self {
+            Command::Agents(command) => command.works_anywhere(),
+            Command::Sessions(args) => {
+                !matches!(args.what, Some(SessionsSubcommand::Resume { .. }))
+            }
+            Command::Doctor(_)
+            | Command::Tools(_)
+            | Command::Models(_)
+            | Command::Personas
+            | Command::Log(_)
+            | Command::Config(_)
+            | Command::Policy(_)
+            | Command::Approvals(_)
+            | Command::People(_)
+            | Command::Output(_)
+            | Command::Servers(_)
+            | Command::CompleteWords { .. } => true,
+            _ => false,
+        }
+    }
+}
+
 /// Does what the command line says; `program` is all of it, for manual pages and completions.
 pub(crate) async fn run(
     global: Global,
     command: Command,
     program: fn() -> clap::Command,
 ) -> Result<Exit, Failure> {
+    let global = Global { anywhere: command.works_anywhere(), ..global };
     let open = |global: &Global| AppContext::open(global);
     let paths = |global: &Global| Paths::find(global);
     match command {

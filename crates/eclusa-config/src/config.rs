@@ -17,9 +17,9 @@ use eclusa::{
 };
 
 use crate::{
-    AgentSettings, ApprovalsSettings, CommandSettings, CommandTool, Layer, ModelSettings,
-    NotificationSettings, PersonaSettings, PreflightSettings, RedactSettings, ReviewerSettings,
-    Setting, TurnSettings, WebSettings, shipped,
+    AgentSettings, ApprovalsSettings, CommandSettings, CommandTool, ConfigError, Layer,
+    ModelSettings, NotificationSettings, PersonaSettings, PreflightSettings, ProjectEntries,
+    RedactSettings, ReviewerSettings, Setting, TurnSettings, WebSettings, shipped,
 };
 
 /// The configuration, as meant.
@@ -54,6 +54,10 @@ pub struct Config {
     /// How long, and how many, decisions of input reviewers are kept. `None`: they are asked
     /// every time.
     pub review_cache: Option<(Duration, usize)>,
+    /// What a project's file says that loosens, and nobody has trusted: it counts for nothing.
+    pub left_out: Vec<ConfigError>,
+    /// What such a file says, loosening and tightening apart, where settings are listed.
+    pub(super) entries: ProjectEntries,
     /// The rules of all layers.
     pub rules: Vec<Rule>,
     /// Which files nobody may see.
@@ -155,6 +159,8 @@ impl Config {
             commit_durability: Durability::Crash,
             redact: RedactSettings { on: true, ..RedactSettings::default() },
             review_cache: None,
+            left_out: Vec::new(),
+            entries: ProjectEntries::default(),
             rules: Vec::new(),
             blocked: Blocked::nothing(),
             web: WebSettings::default(),

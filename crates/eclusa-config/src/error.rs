@@ -101,7 +101,7 @@ impl fmt::Display for ConfigErrors {
 impl std::error::Error for ConfigErrors {}
 
 /// A problem at a place of a text, before anybody has counted lines.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Problem {
     pub(super) span: Range<usize>,
     pub(super) message: String,

@@ -45,7 +45,7 @@ fn block(source: &mut LayerReader<'_>, below: &mut Config, file: &Files) {
     for pattern in &patterns.it {
         if source.trust == Trust::Project && pattern.it.starts_with('!') {
             let text = "a project's file can block more, and unblock nothing";
-            source.wrong(Problem::new(&pattern.span, text).help(TRUST));
+            source.leave_out(Problem::new(&pattern.span, text).help(TRUST));
             continue;
         }
         let usable = Blocked::check(&pattern.it).map_err(|err| err.to_string());

@@ -30,7 +30,11 @@ impl Config {
             source.lists_settings = lists_settings;
             if let Some((written, settings)) = source.read(schema::shared) {
                 merge::merge_layer(&mut source, &mut config, &written);
-                let mut settings = source.taken(settings);
+                let (mut settings, left_out) = source.taken(settings);
+                if layer.trust == Trust::Project {
+                    config.left_out.extend(source.not_granted());
+                    config.entries.add(&settings, &left_out);
+                }
                 if depth == 0 {
                     let plain = settings.iter_mut().filter(|it| it.key != "rules");
                     plain.for_each(|it| it.origin = "defaults".to_owned());
@@ -49,6 +53,11 @@ impl Config {
             errors = check(&mut config, &layers.iter().collect::<Vec<_>>());
         }
         if errors.is_empty() { Ok(config) } else { Err(ConfigErrors(errors)) }
+    }
+
+    /// The same, with every setting listed.
+    pub(super) fn listed(layers: &[Layer]) -> Result<Config, ConfigErrors> {
+        Config::read(layers, true)
     }
 
     /// The JSON Schema of a configuration file. Files are checked against this very schema.

@@ -135,7 +135,8 @@ pub(super) fn excepting(
         match (here, there) {
             (Some(_), _) => {}
             (None, Some(_)) if granted(source, &ids.span, "exceptions to other files") => {}
-            (None, Some(_)) => return None,
+            // The rule holds, and makes no exception.
+            (None, Some(_)) => return Some(rule),
             // What is wrong with that rule is told already.
             (None, None) if source.left_out(id) => return None,
             (None, None) => {

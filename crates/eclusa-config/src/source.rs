@@ -33,6 +33,8 @@ pub(super) struct LayerReader<'a> {
     problems: Vec<Problem>,
     /// The places of values that are not taken, because a stricter one stands.
     passed: Vec<Range<usize>>,
+    /// What nobody vouches for and loosens: it is left out, and everything else of the file holds.
+    not_granted: Vec<Problem>,
     /// The lines that were left out because something in them is wrong.
     left_out: String,
 }
@@ -48,6 +50,7 @@ impl<'a> LayerReader<'a> {
             line_ends: layer.text.match_indices('\n').map(|(at, _)| at).collect(),
             problems: Vec::new(),
             passed: Vec::new(),
+            not_granted: Vec::new(),
             left_out: String::new(),
         }
     }
@@ -139,10 +142,27 @@ impl<'a> LayerReader<'a> {
         self.passed.push(span.clone());
     }
 
-    /// The settings that were taken.
-    pub(super) fn taken(&self, settings: Vec<Placed>) -> Vec<Setting> {
-        let taken = settings.into_iter().filter(|(span, _)| !self.passed.contains(span));
-        taken.map(|(_, it)| it).collect()
+    /// Notes something that loosens, which nobody vouches for: it counts for nothing.
+    pub(super) fn leave_out(&mut self, problem: Problem) {
+        self.not_granted.push(problem);
+    }
+
+    /// The settings that were taken, and those that were left out because nobody vouches for them.
+    pub(super) fn taken(&self, settings: Vec<Placed>) -> (Vec<Setting>, Vec<Setting>) {
+        let considered = settings.into_iter().filter(|(span, _)| !self.passed.contains(span));
+        let (left_out, taken): (Vec<Placed>, Vec<Placed>) = considered.partition(|(span, _)| {
+            let meets = |it: &Problem| it.span.start < span.end && span.start < it.span.end;
+            self.not_granted.iter().any(meets)
+        });
+        let settings = |placed: Vec<Placed>| placed.into_iter().map(|(_, it)| it).collect();
+        (settings(taken), settings(left_out))
+    }
+
+    /// What was left out because nobody vouches for it, in the order of places.
+    pub(super) fn not_granted(&self) -> Vec<ConfigError> {
+        let mut found = self.not_granted.clone();
+        found.sort_by_key(|it| it.span.start);
+        found.into_iter().map(|it| it.in_file(self.name, self.text)).collect()
     }
 
     /// Notes a problem.

@@ -3,7 +3,7 @@
 use eclusa::{Limits, Mode};
 use serde_json::{Value, json};
 
-use crate::{Config, Layer};
+use crate::{Config, ConfigErrors, Layer};
 
 mod fake;
 mod layers;
@@ -22,6 +22,12 @@ fn load(text: &str) -> Config {
 /// What is wrong with one file that the person vouches for.
 fn wrong(text: &str) -> String {
     Config::load(&[Layer::of_person("eclusa.toml", text)]).unwrap_err().to_string()
+}
+
+/// What of these files is left out because nobody vouches for it.
+fn left_out(layers: &[Layer]) -> String {
+    let config = Config::load(layers).unwrap_or_else(|err| panic!("{err}"));
+    ConfigErrors(config.left_out).to_string()
 }
 
 /// S1.24, S1.59, C2, C14, C15, C16: the shipped file says what the program holds for right.

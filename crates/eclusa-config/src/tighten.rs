@@ -14,11 +14,11 @@ use crate::{
 pub(super) const TRUST: &str =
     "read it, and trust it with `eclusa config trust`, or with `--config` for one run";
 
-/// True when the file may do this; a problem otherwise.
+/// True when the file may do this; otherwise it is left out.
 pub(super) fn granted(source: &mut LayerReader<'_>, span: &Range<usize>, what: &str) -> bool {
     if source.trust == Trust::Project {
         let text = format!("a project's file cannot bring {what}");
-        source.wrong(Problem::new(span, text).help(TRUST));
+        source.leave_out(Problem::new(span, text).help(TRUST));
     }
     source.trust != Trust::Project
 }
@@ -34,7 +34,7 @@ pub(super) fn set_tightening<T>(
     if source.trust == Trust::Project && looser(&new, below) {
         let text =
             "a project's file can only tighten, and this is looser than what holds without it";
-        source.wrong(Problem::new(span, text).help(TRUST));
+        source.leave_out(Problem::new(span, text).help(TRUST));
     } else if source.trust == Trust::Administrator && looser(&new, below) {
         source.pass_over(span);
     } else {
@@ -90,6 +90,6 @@ pub(super) fn set_trusted_only<T: PartialEq>(
         *below = new;
     } else {
         let text = "a project's file cannot change this";
-        source.wrong(Problem::new(span, text).help(TRUST));
+        source.leave_out(Problem::new(span, text).help(TRUST));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{io, ops::Range};
 
-use eclusa::{Spool, spool::TextPieces};
+use eclusa::{Spool, audit::RECORD_VERSION, spool::TextPieces};
 use futures::future::BoxFuture;
 use rusqlite::{OptionalExtension, params};
 
@@ -176,7 +176,7 @@ fn make_room(tx: &mut Transaction<'_>, room: u64, now: u64) -> Result<(), StoreE
         dropped: &dropped,
         event: "spool-dropped",
         message: Some(message),
-        v: 1,
+        v: RECORD_VERSION,
         ..StoreRecord::default()
     };
     tx.append(None, note.body()).map(drop)

@@ -12,7 +12,7 @@ use crate::{Hash, HashBuilder};
 /// The digest of a JSON value: the same however its keys were ordered and its numbers written.
 pub fn digest(value: &Value) -> Hash {
     let mut hasher = Hashing(HashBuilder::default());
-    match write(&mut hasher, value) {
+    match write_canonical(&mut hasher, value) {
         Ok(()) => hasher.0.finish(),
         // A value made by `serde_json` always has a canonical form; if ever one had not, a
         // digest that nothing else has binds to nothing, which is the safe side.
@@ -21,7 +21,7 @@ pub fn digest(value: &Value) -> Hash {
 }
 
 /// Writes the canonical form, without copying the value.
-fn write(to: &mut impl Write, value: &Value) -> io::Result<()> {
+pub fn write_canonical(to: &mut impl Write, value: &Value) -> io::Result<()> {
     match value {
         Value::Null | Value::Bool(_) | Value::String(_) => Ok(serde_json::to_writer(to, value)?),
         Value::Number(number) => write_number(to, number),
@@ -31,7 +31,7 @@ fn write(to: &mut impl Write, value: &Value) -> io::Result<()> {
                 if index > 0 {
                     to.write_all(b",")?;
                 }
-                write(to, item)?;
+                write_canonical(to, item)?;
             }
             to.write_all(b"]")
         }
@@ -69,7 +69,7 @@ fn write_fields<'a>(
         }
         serde_json::to_writer(&mut *to, name)?;
         to.write_all(b":")?;
-        write(to, value)?;
+        write_canonical(to, value)?;
     }
     Ok(())
 }

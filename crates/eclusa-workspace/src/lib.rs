@@ -31,7 +31,7 @@ pub use commit::{
     Clash, CommitError, Committed, Conflict, IoFailure, KeepStrategy, Recovered, Rescued,
     Unrestored, Workspace,
 };
-pub use digest::digest;
+pub use digest::{digest, write_canonical};
 pub use durability::Durability;
 pub use eclusa_text::{is_hidden, is_ignorable, one_line, visible};
 pub use files::{Beneath, Blocked, FileError, Files, Opened, OpenedDirectory};

@@ -5,6 +5,7 @@
 pub(crate) mod body;
 pub mod calls;
 mod clock;
+mod form;
 mod memory;
 mod numbers;
 mod record;
@@ -15,6 +16,7 @@ mod usual_body;
 
 pub use body::ArgsInLog;
 pub use clock::{Clock, SystemClock};
+pub use form::RECORD_VERSION;
 pub use memory::MemoryLog;
 pub use numbers::call_number;
 pub use record::{AuditError, Broken, Head, Record, Verifier, VerifyError};
@@ -111,6 +113,8 @@ impl Draft {
         }
         let start = Draft::start_in(&body)
             .map_err(|_| unfit("it is not JSON, or its `start` is not a number"))?;
+        let value = serde_json::from_str(&body).ok();
+        let body = value.as_ref().and_then(form::canonical).unwrap_or(body);
         let draft = Draft { start, question: None, number_at: None, body };
         draft.fits().map(|()| draft)
     }

@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 use engine::Engine;
 pub(crate) use pieces::RedactedPieces;
 pub use rules::{Loaded, RuleError, SecretRule};
+pub use stream::RedactedStream;
 
 mod engine;
 mod gitleaks;
@@ -25,6 +26,7 @@ mod names;
 mod pieces;
 mod rules;
 mod sieve;
+mod stream;
 mod words;
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Asking the model: on record before it is sent, streamed, sent again where that may help.
 
-use eclusa::audit::SentRequest;
+use eclusa::{Redactor, audit::SentRequest, redact::RedactedStream};
 use futures::future::BoxFuture;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{Conversation, RequestBody, TurnFailure};
@@ -60,25 +61,17 @@ impl Conversation {
             }
             self.reserved = false;
             self.record_sent(&request.bytes).await?;
-            let mut heard = String::new();
-            let events = self.events.clone();
-            let mut hear = |delta: Delta| {
-                let event = match delta {
-                    Delta::Text(text) => {
-                        heard.push_str(&text);
-                        AgentEvent::Text(text)
-                    }
-                    Delta::Thought(text) => AgentEvent::Thought(text),
-                };
-                // An error means that nobody watches.
-                drop(events.send(event));
-            };
+            let mut words = WordsShown::new(self);
             let model = self.model.clone();
-            let asked = tokio::select! {
-                biased;
-                () = cancel.cancelled() => None,
-                asked = model.ask(request.bytes.clone(), &mut hear) => Some(asked),
+            let asked = {
+                let mut hear = |delta: Delta| words.take(delta);
+                tokio::select! {
+                    biased;
+                    () = cancel.cancelled() => None,
+                    asked = model.ask(request.bytes.clone(), &mut hear) => Some(asked),
+                }
             };
+            let heard = words.finish();
             let err = match asked {
                 None => return Ok(Err(heard)),
                 Some(Ok(reply)) => {
@@ -122,5 +115,54 @@ impl Conversation {
         recorded.map(drop).map_err(|err| {
             TurnFailure::Other(format!("the log cannot be written ({err}), so nothing was sent"))
         })
+    }
+}
+
+/// The model's words while they come: whoever watches sees them without secrets.
+struct WordsShown {
+    events: mpsc::UnboundedSender<AgentEvent>,
+    heard: String,
+    text: RedactedStream,
+    thoughts: RedactedStream,
+}
+
+impl WordsShown {
+    fn new(conversation: &Conversation) -> WordsShown {
+        let stream = || RedactedStream::new(Redactor::clone(conversation.gate.redactor()));
+        WordsShown {
+            events: conversation.events.clone(),
+            heard: String::new(),
+            text: stream(),
+            thoughts: stream(),
+        }
+    }
+
+    fn take(&mut self, delta: Delta) {
+        match delta {
+            Delta::Text(text) => {
+                self.heard.push_str(&text);
+                let shown = self.text.push(&text);
+                self.show(AgentEvent::Text, shown);
+            }
+            Delta::Thought(text) => {
+                let shown = self.thoughts.push(&text);
+                self.show(AgentEvent::Thought, shown);
+            }
+        }
+    }
+
+    fn show(&self, event: fn(String) -> AgentEvent, shown: String) {
+        if !shown.is_empty() {
+            // An error means that nobody watches.
+            drop(self.events.send(event(shown)));
+        }
+    }
+
+    /// Shows what was held back, and returns all that was heard of the answer.
+    fn finish(mut self) -> String {
+        let (thoughts, text) = (self.thoughts.finish(), self.text.finish());
+        self.show(AgentEvent::Thought, thoughts);
+        self.show(AgentEvent::Text, text);
+        self.heard
     }
 }

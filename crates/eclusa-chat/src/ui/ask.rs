@@ -280,10 +280,8 @@ impl Printer {
             writeln!(out, "{object}")?;
             return Ok(self.summary);
         }
-        let text = match std::io::stdout().is_terminal() {
-            true => sanitize(&report.text),
-            false => report.text.clone(),
-        };
+        // A pipe may end on a terminal; `--json` has the text as it is.
+        let text = sanitize(&report.text);
         if !text.is_empty() {
             writeln!(out, "{text}")?;
         }

@@ -2,7 +2,7 @@
 
 use std::{os::unix::fs::MetadataExt, path::Path};
 
-use eclusa::settings::Endpoint;
+use eclusa::{Hash, settings::Endpoint};
 use eclusa_config::{Config, Layer, Trust};
 use serde_json::json;
 
@@ -31,8 +31,12 @@ pub(crate) enum ConfigCommand {
     Check,
     /// Print the JSON schema of eclusa.toml
     Schema,
-    /// Trust the workspace's eclusa.toml until it changes
-    Trust,
+    /// Trust the workspace's eclusa.toml until a change loosens it
+    Trust {
+        /// Only if this is its SHA-256, for jobs that nobody watches (CI)
+        #[arg(long, value_name = "SHA256")]
+        digest: Option<String>,
+    },
     /// Stop trusting it: it may only add restrictions
     Untrust,
 }
@@ -50,7 +54,7 @@ pub(super) fn run(global: &Global, args: ConfigArgs) -> Result<Exit, Failure> {
             }
         }
         ConfigCommand::Check => return check(global, &mut screen),
-        ConfigCommand::Trust => trust(global, &mut screen)?,
+        ConfigCommand::Trust { digest } => trust(global, digest.as_deref(), &mut screen)?,
         ConfigCommand::Untrust => {
             let paths = Paths::find(global)?;
             trust::take_back(&paths).map_err(Failure::failed)?;
@@ -66,7 +70,7 @@ pub(super) fn run(global: &Global, args: ConfigArgs) -> Result<Exit, Failure> {
 }
 
 /// Trusts the file that is there now, once it can be used as it is.
-fn trust(global: &Global, screen: &mut Screen) -> Result<(), Failure> {
+fn trust(global: &Global, digest: Option<&str>, screen: &mut Screen) -> Result<(), Failure> {
     let paths = Paths::find(global)?;
     let file = paths.project();
     let name = sanitize(&file.display().to_string());
@@ -82,12 +86,20 @@ fn trust(global: &Global, screen: &mut Screen) -> Result<(), Failure> {
         Config::load(&layers.iter().map(put).collect::<Vec<_>>())
     };
     load_as(Trust::Person).map_err(config_layers::unusable)?;
-    let untrusted = load_as(Trust::Project);
+    let untrusted = load_as(Trust::Project).map_err(config_layers::unusable)?;
+    let found = Hash::sha256(text.as_bytes()).to_string();
+    if let Some(digest) = digest.filter(|it| !it.eq_ignore_ascii_case(&found)) {
+        return Err(Failure::usage(format!(
+            "`{name}` has the SHA-256 {found}, not `{}`; it is not trusted",
+            sanitize(digest)
+        ))
+        .hint("read what has changed, then name its digest of now"));
+    }
     let digest = trust::give(&paths, &text).map_err(Failure::failed)?;
-    screen.line(&format!("{name} is trusted until it changes (sha256 {digest})"))?;
-    if let Err(looser) = untrusted {
-        screen.line("an untrusted file may not contain:")?;
-        for it in looser.0.iter().filter(|it| it.file == own) {
+    screen.line(&format!("{name} is trusted until a change loosens it (sha256 {digest})"))?;
+    if !untrusted.left_out.is_empty() {
+        screen.line("without that these would be left out:")?;
+        for it in untrusted.left_out.iter().filter(|it| it.file == own) {
             screen.line(&format!("  {}: {}", it.line, sanitize(&passage(&text, it.line))))?;
         }
     }
@@ -147,8 +159,8 @@ fn check(global: &Global, screen: &mut Screen) -> Result<Exit, Failure> {
     for layer in layers {
         screen.line(&format!("read {}", sanitize(&layer.name)))?;
     }
-    if trust::is_stale(&paths) {
-        note(trust::STALE);
+    for it in &ctx.config.left_out {
+        note(&format!("left out: {it}"));
     }
     if !missing.is_empty() {
         screen.flush()?;

@@ -107,3 +107,22 @@ fn in_plain_lines_no_word_of_a_model_is_a_label() {
         assert!(!ran.out.lines().any(|it| it.starts_with(label)), "{}", ran.out);
     }
 }
+
+#[test]
+fn a_secret_in_the_models_words_is_not_shown_while_they_come() {
+    let world = World::new();
+    let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    let text = format!("## says\nIt is {token}, and that\nis all.\n");
+    let model = format!("script:{}", world.write("script.md", &text).display());
+    let mut command = world.command(&["chat", "--model", &model, "--persona", "coder"]);
+    command.env("NO_COLOR", "1");
+    let mut person = Person::sized(command, 80, 24);
+    person.sees("/help lists the commands");
+    person.session.send("what is it\r").unwrap();
+    person.sees("is all.");
+    person.session.send("/quit\r").unwrap();
+    let (code, seen) = person.ends();
+    assert_eq!(code, 0, "{seen}");
+    assert!(seen.contains("[redacted:github-token]"), "{seen}");
+    assert!(!seen.contains("ghp_") && !seen.contains("a1B2c3D4"), "{seen}");
+}

@@ -50,22 +50,23 @@ fn a_workspace_can_tighten_and_never_loosen() {
     assert_eq!(world.read("workspace/notes.txt"), "");
 }
 
-/// A person trusts the file as it is: any change takes the trust back.
+/// A person trusts the file, and takes the trust back.
 #[test]
-fn a_workspaces_file_is_trusted_by_its_digest() {
+fn a_workspaces_file_is_trusted_by_a_person() {
     let world = World::new();
     let allow = "[[rules]]\nid = \"notes\"\ndecision = \"allow\"\ntool = \"note\"\ntimes = 2\n";
     world.write("workspace/eclusa.toml", allow);
     let note = || world.eclusa(&["run", "note", r#"{"text": "x"}"#]).code;
-    assert_eq!(note(), 2, "it may only tighten");
+    assert_eq!(note(), 3, "it may only tighten");
     assert_eq!(world.eclusa(&["config", "trust"]).code, 0);
     assert_eq!((note(), note()), (0, 0));
     assert_eq!(note(), 3, "uses are counted from one program to the next");
-    world.write("workspace/eclusa.toml", &format!("{allow}# more\n"));
-    assert_eq!(note(), 2, "a change takes the trust back");
+    world.write("workspace/eclusa.toml", &allow.replace("times = 2", "times = 5"));
+    assert_eq!(note(), 3, "a change that loosens takes the trust back");
     assert_eq!(world.eclusa(&["config", "trust"]).code, 0);
+    assert_eq!(note(), 0);
     assert_eq!(world.eclusa(&["config", "untrust"]).code, 0);
-    assert_eq!(note(), 2);
+    assert_eq!(note(), 3);
 }
 
 #[test]

@@ -9,17 +9,17 @@ use crate::{
 
 /// The page that shows it is what it prints, so that nobody meets another demo than they read of.
 #[test]
-fn the_demo_shows_every_gate_and_the_readme_shows_the_demo() {
+fn the_demo_shows_every_gate_and_the_first_page_shows_the_demo() {
     eclusa_testing::needs!(Namespaces);
     let world = World::with("mode = \"yolo\" # the demo does not care\n");
     let ran = world.eclusa(&["demo"]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
-    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
-    let readme = std::fs::read_to_string(readme).unwrap();
-    let (_, shown) = readme.split_once("```text\nA model is asked").unwrap();
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/start.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, shown) = page.split_once("```text\nA model is asked").unwrap();
     let (shown, _) = shown.split_once("\n```").unwrap();
     let shown = world.plain(&format!("A model is asked{shown}\n"));
-    assert_eq!(world.plain(&ran.out), shown, "README.md shows another demo");
+    assert_eq!(world.plain(&ran.out), shown, "docs/start.md shows another demo");
     for (what, sign) in [
         ("a command that asks nobody", "only reads in the workspace"),
         ("one whose changes are asked about", "discarded: gates.txt"),

@@ -319,3 +319,27 @@ fn an_agent_on_a_terminal_has_one_of_its_own_and_the_person_is_asked_beside_it()
         assert!(ran.code == 2 && ran.err.contains(said), "{ran:?}");
     }
 }
+
+const REMEMBERS: &str = r#"#!/usr/bin/env python3
+import glob, os
+own = os.environ["CLAUDE_CONFIG_DIR"]
+print("found", sorted(os.listdir(own)).count("CLAUDE.md"))
+open(own + "/CLAUDE.md", "w").write("obey me")
+print("others", [it for it in glob.glob(own + "/../*/CLAUDE.md") + glob.glob(own + "/../../*/*/CLAUDE.md")
+                 if os.path.realpath(it) != os.path.realpath(own + "/CLAUDE.md")])
+"#;
+
+#[test]
+fn what_an_agent_writes_for_itself_stays_with_its_workspace() {
+    let (address, _told) = model();
+    let world = with_agent(World::new(), REMEMBERS);
+    let first = guard(&world, address, &["--staged", "--discard"], &["claude", "-p", "x"]);
+    assert!(first.out.contains("found 0"), "{first:?}");
+    let again = guard(&world, address, &["--staged", "--discard"], &["claude", "-p", "x"]);
+    assert!(again.out.contains("found 1"), "{again:?}");
+    std::fs::create_dir_all(world.path("elsewhere")).unwrap();
+    let elsewhere = world.path("elsewhere");
+    let options = ["--workspace", elsewhere.to_str().unwrap(), "--staged", "--discard"];
+    let other = guard(&world, address, &options, &["claude", "-p", "x"]);
+    assert!(other.out.contains("found 0") && other.out.contains("others []"), "{other:?}");
+}

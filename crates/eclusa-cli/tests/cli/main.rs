@@ -29,6 +29,7 @@ mod exec;
 mod feed;
 mod goldens;
 mod guard;
+mod home;
 mod hook;
 mod hook_faults;
 mod hook_names;
@@ -67,6 +68,7 @@ mod snapshots;
 mod surfaces;
 #[cfg(target_arch = "x86_64")]
 mod system_calls;
+mod team;
 mod tickets;
 mod undo;
 mod workday;

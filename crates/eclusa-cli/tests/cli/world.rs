@@ -207,3 +207,8 @@ pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     }
     panic!("never happened: {what}");
 }
+
+/// Words in a row, however they were wrapped.
+pub(crate) fn flowing(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -250,6 +250,14 @@ enum InstallScope {
     Managed,
 }
 
+impl AgentsCommand {
+    /// Whether it runs no call, so that it needs no workspace.
+    pub fn works_anywhere(&self) -> bool {
+        use AgentsCommand::{Install, Status, Uninstall};
+        matches!(self, Install { .. } | Uninstall { .. } | Status { .. })
+    }
+}
+
 impl InstallScope {
     const ALL: [InstallScope; 3] =
         [InstallScope::Managed, InstallScope::User, InstallScope::Project];

@@ -10,7 +10,7 @@ use std::{
 };
 
 use clap::Args;
-use eclusa::{Blocked, Files};
+use eclusa::{Blocked, Files, Hash};
 use eclusa_tools::{Sandboxes, WriteTracking};
 use rustix::{
     fs::{AtFlags, Mode, OFlags, mkdirat, openat, renameat, unlinkat},
@@ -94,7 +94,7 @@ pub(super) async fn run(global: &Global, args: GuardArgs) -> Result<Exit, Failur
         }
     };
     let model_proxy = open_model_proxy(row, &key, destination).await?;
-    let home = own_directory(&ctx.paths.agent_homes().join(agent.name), row, form)?;
+    let home = own_directory(&place_of(&ctx, agent), row, form)?;
     let place = AgentPlace { home, terminal, headless, form };
     let sandboxes = sandboxes(&ctx, &args, row, place, &model_proxy)?;
     let changes = match form {
@@ -181,6 +181,21 @@ async fn open_model_proxy(
         .map_err(|why| Failure::usage(format!("`{}` cannot be used: {why}", sanitize(&service))))
 }
 
+/// Where an agent keeps what is its own in this workspace: what one that worked elsewhere wrote there, which
+/// nobody has judged, does not reach it.
+fn place_of(ctx: &AppContext, agent: &AgentSpec) -> PathBuf {
+    let workspace = Hash::sha256(ctx.paths.workspace.as_os_str().as_encoded_bytes()).to_string();
+    let name = workspace.get(..16).unwrap_or(&workspace);
+    ctx.paths.agent_homes().join(agent.name).join(name)
+}
+
+/// The directories of other agents and of other workspaces.
+fn places_of_others(all: &Path, own: &Path) -> Vec<PathBuf> {
+    let above = own.ancestors().skip(1).take_while(|it| it.starts_with(all));
+    let beside = above.filter_map(|it| fs::read_dir(it).ok()).flatten().flatten();
+    beside.map(|it| it.path()).filter(|it| !own.starts_with(it)).collect()
+}
+
 /// The agent's own directory, which it may write to: its settings are ours each time.
 fn own_directory(home: &Path, row: &GuardSpec, form: GuardForm) -> Result<PathBuf, Failure> {
     let failed = |err: io::Error| {
@@ -244,7 +259,8 @@ fn sandboxes(
     let variables = row.variables(own, model_proxy.token(), headless);
     let mut settings = shell::settings(&ctx.paths, &ctx.config, &args.allow_net);
     settings.env.extend(variables.into_iter().map(|(name, value)| (name.into(), value.into())));
-    settings.hide.retain(|it| !home.starts_with(it));
+    let hidden: Vec<PathBuf> = settings.hide.extract_if(.., |it| home.starts_with(it)).collect();
+    settings.hide.extend(hidden.iter().flat_map(|it| places_of_others(it, &home)));
     settings.writable.push(home);
     settings.model_proxy = Some(model_proxy.service().clone());
     settings.terminal = terminal.map(Arc::new);

@@ -5,6 +5,7 @@ use std::time::Duration;
 use eclusa::{
     Hash,
     approve::{Allowance, GivenVote, Proof},
+    audit::RECORD_VERSION,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -160,7 +161,7 @@ fn record(
         at: now,
         event: "allowance",
         message: Some(format!("allowance {id}")),
-        v: 1,
+        v: RECORD_VERSION,
         ..StoreRecord::default()
     };
     tx.append(None, note.body()).map(drop)

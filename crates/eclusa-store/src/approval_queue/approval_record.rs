@@ -1,6 +1,6 @@
 //! What the log says of a decision about a question.
 
-use eclusa::{Question, approve::Proof};
+use eclusa::{Question, approve::Proof, audit::RECORD_VERSION};
 
 use crate::{
     StoreError,
@@ -43,7 +43,7 @@ impl ApprovalRecord<'_> {
             principal: &question.principal,
             reason: self.reason,
             tool: &question.tool,
-            v: 1,
+            v: RECORD_VERSION,
             ..StoreRecord::default()
         };
         tx.append(None, record.body()).map(drop)

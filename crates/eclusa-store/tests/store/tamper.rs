@@ -258,3 +258,31 @@ fn what_came_after_a_noted_record_is_checked_and_what_was_before_is_not() {
         Err(VerifyError::NotNoted(nothing))
     );
 }
+
+/// Somebody who can write the file chains a record of their own: its hash is right, and it is found out where it
+/// could be read in two ways.
+#[test]
+fn a_record_that_could_be_read_in_two_ways_is_refused_though_its_hash_is_right() {
+    let check = |body: &str, expected: Result<(), Broken>| {
+        let (_directory, path) = copy(template());
+        let head = SqliteStore::open(&path, Options::default()).unwrap().head().unwrap();
+        let mut known = head;
+        let record = Record::chain(body.to_owned(), &mut known);
+        let stranger = stranger(&path);
+        let hash = &record.hash.as_bytes()[..];
+        let row = params![record.seq as i64, hash, body];
+        stranger
+            .execute("INSERT INTO records (seq, start, hash, body) VALUES (?1, NULL, ?2, ?3)", row)
+            .unwrap();
+        let row = params![record.seq as i64, hash];
+        stranger.execute("UPDATE head SET seq = ?1, hash = ?2", row).unwrap();
+        assert_eq!(verify(&path), expected.map_err(VerifyError::Broken), "{body}");
+    };
+    let form = || Err(Broken::Form { seq: 13 });
+    check(r#"{"event":"sent","tool":"echo","v":2}"#, Ok(()));
+    check(r#"{"event":"sent","tool":"echo","tool":"rm","v":2}"#, form());
+    check(r#"{"tool":"echo","event":"sent","v":2}"#, form());
+    check(r#"{"event":"sent", "tool":"echo","v":2}"#, form());
+    check(r#"{"tool":"echo","event":"sent","v":1}"#, Ok(()));
+    check(r#"{"tool":"echo","tool":"rm","event":"sent","v":1}"#, form());
+}

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{digest, write};
+use super::{digest, write_canonical};
 
 fn json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
@@ -24,7 +24,7 @@ fn json() -> impl Strategy<Value = Value> {
 
 fn canonical(value: &Value) -> String {
     let mut text = Vec::new();
-    write(&mut text, value).unwrap();
+    write_canonical(&mut text, value).unwrap();
     String::from_utf8(text).unwrap()
 }
 

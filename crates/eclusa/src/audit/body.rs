@@ -7,7 +7,10 @@ use std::{borrow::Cow, collections::BTreeMap};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::trail::ChangesTrail;
+use super::{
+    form::{RECORD_VERSION, canonical},
+    trail::ChangesTrail,
+};
 use crate::{Hash, Reason, Redactor, ReverseThinkingReport, Text};
 
 /// How much of the arguments a record holds. The digest is always there.
@@ -37,8 +40,6 @@ pub(crate) struct Body<'a> {
     #[serde(skip_serializing_if = "Because::is_empty")]
     pub(crate) because: Because<'a>,
     pub(crate) call: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) sandbox: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) changes: Option<ChangesNote<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,6 +82,8 @@ pub(crate) struct Body<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) reviews: &'a [ReviewNote],
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sandbox: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) server: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stage: Option<&'static str>,
@@ -104,15 +107,15 @@ impl Body<'_> {
         if let Some(line) = self.usual_line() {
             return line;
         }
-        let mut line = Vec::with_capacity(1024);
-        match serde_json::to_writer(&mut line, self) {
-            Ok(()) => String::from_utf8(line).unwrap_or_default(),
-            Err(err) => {
-                let (event, error, start) = (self.event, err.to_string(), self.start);
-                json!({"error": error, "event": event, "number": null, "start": start, "v": 1})
-                    .to_string()
-            }
-        }
+        let written = serde_json::to_value(self).map(|it| canonical(&it));
+        let error = match written {
+            Ok(Some(line)) => return line,
+            Ok(None) => "it has no canonical form".to_owned(),
+            Err(err) => err.to_string(),
+        };
+        let (event, start, v) = (self.event, self.start, RECORD_VERSION);
+        let line = json!({"error": error, "event": event, "number": null, "start": start, "v": v});
+        line.to_string()
     }
 }
 
@@ -190,9 +193,9 @@ pub(crate) struct ReviewNote {
 /// What came out: never the text itself.
 #[derive(Debug, Serialize)]
 pub(crate) struct OutputNote<'a> {
-    pub(crate) bytes: usize,
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) attachments: usize,
+    pub(crate) bytes: usize,
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) redacted: usize,
     pub(crate) sha256: Hex,

@@ -2,6 +2,7 @@
 
 use eclusa_workspace::{Hash, HashBuilder};
 
+use super::form::is_well_formed;
 use crate::Receipt;
 
 /// The record could not be made durable.
@@ -117,6 +118,12 @@ pub enum Broken {
         /// The record.
         seq: u64,
     },
+    /// A record is not written as its version says, so that two readers could take it for two things.
+    #[error("record {seq} is not written in the form of its version: nothing of ours writes that")]
+    Form {
+        /// The record.
+        seq: u64,
+    },
     /// The log ends before the place it is known to reach.
     #[error(
         "the log ends at record {last}, and it is known to reach record {known}: the end was cut off or replaced"
@@ -152,6 +159,9 @@ impl Verifier {
         }
         if record.hash != Record::hash(record.seq, record.previous, &record.body) {
             return Err(Broken::Altered { seq: record.seq });
+        }
+        if !is_well_formed(&record.body) {
+            return Err(Broken::Form { seq: record.seq });
         }
         self.head = Head { seq: record.seq, hash: record.hash };
         Ok(())

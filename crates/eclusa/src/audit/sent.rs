@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Draft, body::Hex};
+use super::{Draft, RECORD_VERSION, body::Hex};
 use crate::{Hash, Run};
 
 /// A request to a model, before it is sent: which model, where, and what exactly.
@@ -58,8 +58,8 @@ impl SentRequest<'_> {
             sha256: Hex(self.sha256),
             tool: "",
             turn: (run.turn > 0).then_some(run.turn),
-            v: 1,
+            v: RECORD_VERSION,
         };
-        serde_json::to_string(&line).unwrap_or_else(|_| "{\"event\":\"sent\",\"v\":1}".to_owned())
+        serde_json::to_string(&line).unwrap_or_else(|_| "{\"event\":\"sent\",\"v\":2}".to_owned())
     }
 }

@@ -1,7 +1,9 @@
-//! The usual record, written straight down: the same bytes as the derived form has, for less than
+//! The usual record, written straight down: the same bytes as the canonical form has, for less than
 //! half of the work. Every call that runs writes two of them.
 
 use std::io::Write as _;
+
+use eclusa_workspace::write_canonical;
 
 use super::body::{Body, OutputNote};
 use crate::{Hash, Reason, Redactor, Text};
@@ -18,7 +20,7 @@ impl Body<'_> {
         let mut line = RecordText(Vec::with_capacity(1024));
         if let Some(args) = &self.args {
             line.raw(",\"args\":");
-            serde_json::to_writer(&mut line.0, &**args).ok()?;
+            write_canonical(&mut line.0, args).ok()?;
         }
         line.count(",\"args_redacted\":", self.args_redacted);
         if let Some(hash) = &self.args_sha256 {
@@ -29,7 +31,6 @@ impl Body<'_> {
             line.reasons(reasons, redactor)?;
         }
         line.text(",\"call\":", self.call)?;
-        line.maybe(",\"sandbox\":", self.sandbox)?;
         line.maybe(",\"checkpoint\":", self.checkpoint)?;
         line.maybe(",\"class\":", self.class)?;
         line.maybe(",\"client\":", self.client)?;
@@ -50,6 +51,7 @@ impl Body<'_> {
         line.maybe_number(",\"parent\":", self.parent);
         line.maybe(",\"principal\":", Some(self.principal).filter(|it| !it.is_empty()))?;
         line.maybe(",\"reason\":", self.reason.as_deref())?;
+        line.maybe(",\"sandbox\":", self.sandbox)?;
         line.maybe(",\"server\":", self.server)?;
         line.maybe(",\"stage\":", self.stage)?;
         line.maybe_number(",\"start\":", self.start);
@@ -142,8 +144,14 @@ impl RecordText {
     }
 
     fn output(&mut self, it: &OutputNote<'_>) -> Option<()> {
-        self.number(",\"output\":{\"bytes\":", it.bytes as u64);
-        self.count(",\"attachments\":", it.attachments);
+        self.raw(",\"output\":{");
+        match it.attachments {
+            0 => self.number("\"bytes\":", it.bytes as u64),
+            n => {
+                self.number("\"attachments\":", n as u64);
+                self.number(",\"bytes\":", it.bytes as u64);
+            }
+        }
         self.count(",\"redacted\":", it.redacted);
         self.hash(",\"sha256\":\"", &it.sha256.0);
         self.maybe(",\"spool\":", it.spool)?;

@@ -13,7 +13,7 @@ use crate::{
     ArgsInLog, AuditError, AuditSink, Clock, Incoming, Permit, Receipt, Redactor, Released, Reply,
     Run, SentRequest, Stage, Stop, ToolCall,
     audit::{
-        Appending, Draft,
+        Appending, Draft, RECORD_VERSION,
         body::{Because, Body, ChangesNote, Hex, OutputNote, ReverseThinkingNote, args_for_log},
         trail::Trail,
     },
@@ -215,7 +215,7 @@ impl Entry<'_> {
             event,
             start: self.start,
             tool: trail.name().into(),
-            v: 1,
+            v: RECORD_VERSION,
             warnings: &trail.warnings,
             ..Body::default()
         };

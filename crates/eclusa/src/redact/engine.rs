@@ -130,6 +130,12 @@ impl Engine {
         }
     }
 
+    /// Whether a rule looks at this text at all.
+    pub(super) fn may_find(&self, text: &str) -> bool {
+        let has_keyword = || self.keywords.hits(text).is_none_or(|it| !it.is_empty());
+        self.runs_always || (self.keywords.may_be_in(text) && has_keyword())
+    }
+
     /// True when the text is a mark and nothing else.
     pub(super) fn is_mark(&self, text: &str) -> bool {
         text.starts_with(OPEN)

@@ -57,6 +57,9 @@ fn is_placeholder(value: &str) -> bool {
     const PARTS: &[&str] =
         &["example", "placeholder", "changeme", "redacted", "your_", "your-", "yourp", "xxxx"];
     const TELLING: &[&str] = &["passw", "secret", "token", "apikey", "api_key", "credential"];
+    // What services put before their keys: words like `secret` after that are part of a key.
+    const PREFIXES: &[&str] =
+        &["sk-", "sk_", "rk-", "rk_", "pk_", "ghp_", "gho_", "ghs_", "glpat-", "xoxb-", "whsec_"];
     let lower = value.to_ascii_lowercase();
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
     let mut others = value.chars().filter(|c| !value.starts_with(*c));
@@ -65,7 +68,10 @@ fn is_placeholder(value: &str) -> bool {
         || value.starts_with(['$', '<', '{', '(', '*', '&', '#'])
         || value.starts_with("%(")
         || WORDS.contains(&lower.as_str())
-        || (digits < 3 && PARTS.iter().chain(TELLING).any(|part| lower.contains(part)))
+        || (digits < 3 && PARTS.iter().any(|part| lower.contains(part)))
+        || (digits < 3
+            && !PREFIXES.iter().any(|it| lower.starts_with(it))
+            && TELLING.iter().any(|part| lower.contains(part)))
         || (digits == 0 && value.contains(char::is_whitespace))
         || is_version(value)
 }

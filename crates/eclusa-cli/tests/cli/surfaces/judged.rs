@@ -180,16 +180,28 @@ pub(crate) fn always(door: Door) -> Option<Case> {
 /// A project's file that loosens, and a person who trusts it.
 pub(crate) fn trust(door: Door) -> Option<Case> {
     fn trusted(world: &World, door: Door, with: bool) {
-        let deny = "[[rules]]\ndecision = \"deny\"\ntool = \"undo\"\n";
-        world.write("workspace/eclusa.toml", &(allow_write(door) + deny));
+        let loosens = match door {
+            Door::Undo => "without = [\"no-undo\"]\n".to_owned(),
+            _ => allow_write(door),
+        };
+        world.write("workspace/eclusa.toml", &loosens);
         if with {
             let ran = world.eclusa(&["config", "trust"]);
             assert_eq!(ran.code, 0, "{ran:?}");
         }
     }
-    // With a file that nobody trusts an undo passes by the rules that are shipped.
-    let expected = if door == Door::Undo { "denied" } else { "done" };
-    Some(Case { prepare: Some(trusted), acts: one_write(door), expected, ..Case::default() })
+    let own = match door {
+        Door::Undo => "[[rules]]\nid = \"no-undo\"\ndecision = \"deny\"\ntool = \"undo\"\n",
+        _ => "",
+    };
+    Some(Case {
+        with: own.to_owned(),
+        without: own.to_owned(),
+        prepare: Some(trusted),
+        acts: one_write(door),
+        expected: "done",
+        ..Case::default()
+    })
 }
 
 /// A bound over what calls change, whatever the rules allow.

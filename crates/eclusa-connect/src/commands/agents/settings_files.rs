@@ -63,7 +63,9 @@ pub(super) fn place(
     Ok(match (scope, file) {
         (InstallScope::User, EntryFile::Home(_) | EntryFile::Settings(..)) => person_file(file)?,
         (InstallScope::Project, EntryFile::Project(name)) => {
-            Some(Paths::find(global)?.workspace.join(name))
+            // A home directory is nobody's project.
+            let global = Global { anywhere: false, ..global.clone() };
+            Some(Paths::find(&global)?.workspace.join(name))
         }
         (InstallScope::Managed, EntryFile::Machine(path)) => Some(PathBuf::from(path)),
         _ => None,

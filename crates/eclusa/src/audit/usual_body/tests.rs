@@ -5,7 +5,10 @@ use std::borrow::Cow;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::super::body::{Because, Body, Hex, OutputNote};
+use super::super::{
+    body::{Because, Body, Hex, OutputNote},
+    form::{RECORD_VERSION, canonical},
+};
 use crate::{Decision, Hash, Reason, Redactor, Source};
 
 /// Texts with everything that JSON writes otherwise.
@@ -23,7 +26,7 @@ proptest! {
         let redactor = Redactor::off();
         let text = |at: usize| texts[at].as_str();
         let has = |at: usize| parts[at];
-        let args = json!({"a": text(0), "b": [1, 2.5, null, {"c": text(1)}]});
+        let args = json!({"b": [1, 2.5, 1.0, null, {"d": 1, "c": text(1)}], "a": text(0)});
         let reasons: Vec<Reason> = (0..2)
             .map(|at| Reason {
                 decision: if has(at) { Decision::Ask } else { Decision::Deny },
@@ -72,9 +75,10 @@ proptest! {
             tool: Cow::Borrowed(text(7)),
             tool_revision: has(11).then_some(text(8)),
             turn: has(12).then_some(numbers[4]),
-            v: 1,
+            v: RECORD_VERSION,
             ..Body::default()
         };
-        prop_assert_eq!(body.usual_line().unwrap(), serde_json::to_string(&body).unwrap());
+        let value = serde_json::to_value(&body).unwrap();
+        prop_assert_eq!(body.usual_line(), canonical(&value));
     }
 }

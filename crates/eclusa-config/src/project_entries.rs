@@ -1,0 +1,35 @@
+//! What a project's file says, entry by entry: whether a person's trust in an earlier text still holds.
+
+use std::collections::BTreeSet;
+
+use crate::{Config, ConfigErrors, Layer, Setting, Trust};
+
+/// The entries of a project's file: those that loosen what holds without it, and all others.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProjectEntries {
+    loosening: BTreeSet<(String, String)>,
+    tightening: BTreeSet<(String, String)>,
+}
+
+impl ProjectEntries {
+    /// The entries of a text of this project, over the files that lie below it.
+    pub fn of(below: &[Layer], text: &str) -> Result<ProjectEntries, ConfigErrors> {
+        let mut layers: Vec<Layer> =
+            below.iter().filter(|it| it.trust != Trust::Project).cloned().collect();
+        layers.push(Layer::of_project("project", text));
+        Config::listed(&layers).map(|it| it.entries)
+    }
+
+    /// True when trust in the earlier text holds for this one: nothing loosens that did not then, and everything
+    /// that tightened then still does. A denial that is gone is a loosening.
+    pub fn is_covered_by(&self, earlier: &ProjectEntries) -> bool {
+        self.loosening.is_subset(&earlier.loosening)
+            && earlier.tightening.is_subset(&self.tightening)
+    }
+
+    pub(super) fn add(&mut self, taken: &[Setting], left_out: &[Setting]) {
+        let entry = |it: &Setting| (it.key.clone(), it.value.clone());
+        self.tightening.extend(taken.iter().map(entry));
+        self.loosening.extend(left_out.iter().map(entry));
+    }
+}
