@@ -183,9 +183,9 @@ fn the_workspace_is_the_project_around_the_current_directory() {
     assert!(from("workspace", &["log"]).1.contains("a.txt"));
     assert!(from("workspace/src/deep", &["exec", "--", "pwd"]).1.ends_with("src/deep\n"));
     // The home is no workspace, unless somebody says so.
-    let (code, said) = from("home", &["tools"]);
+    let (code, said) = from("home", &["run", "list"]);
     assert!(code == 2 && said.contains("your home directory"), "{said}");
-    assert_eq!(from("home", &["--workspace", ".", "tools"]).0, 0);
+    assert_eq!(from("home", &["--workspace", ".", "run", "list"]).0, 0);
 }
 
 #[test]

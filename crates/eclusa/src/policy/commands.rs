@@ -30,6 +30,7 @@ mod named_files;
 mod places;
 mod prefix;
 mod services;
+mod system_files;
 mod variables;
 
 use defaults::only_reads;

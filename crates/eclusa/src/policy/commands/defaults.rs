@@ -8,7 +8,7 @@ use eclusa_shell::{
 use super::{
     Script, display_command, fetches, globs,
     places::{Where, places, strays_by_failure, uses},
-    services, variables, writes,
+    services, system_files, variables, writes,
 };
 use crate::{
     Access, Decision, Reason, Source,
@@ -45,7 +45,7 @@ impl Script {
         ];
         // All are matched: what is staged for one reason is asked about for another.
         let (decision, text) = strictest(judged.into_iter().filter_map(Result::err))
-            .unwrap_or_else(|| (Decision::Allow, "only reads in the workspace".to_owned()));
+            .unwrap_or_else(|| (Decision::Allow, self.reads(command, reading, root).to_owned()));
         let mut text = format!("{} {text}", display_command(command));
         if decision == Decision::Ask && reading.class.contains(Class::Network) {
             let hosts: Vec<String> =
@@ -56,6 +56,18 @@ impl Script {
         }
         let (source, origin) = (Source::Default, "commands".into());
         Reason { decision, source, origin, text: text.into() }
+    }
+}
+
+impl Script {
+    /// Where a command reads that does nothing else and may.
+    fn reads(&self, command: &Command, reading: &CommandProfile, root: &Root) -> &'static str {
+        let outside = |place: &Where| matches!(place, Where::Public | Where::Outside);
+        let mut words = uses(command, reading).map(|(_, word)| word);
+        match words.any(|it| places(&it, command, &self.start, root).iter().any(outside)) {
+            true => "only reads what every program may read",
+            false => "only reads in the workspace",
+        }
     }
 }
 
@@ -128,6 +140,7 @@ fn reaches(
         let secret = globs::may_be_secret(&word)
             .then(|| (Decision::Stage, format!("may read a file with secrets: {said}")));
         let places = places(&word, command, start, root);
+        let free = access == Access::Read && system_files::is_free(&word, command, reading);
         // Where it goes wrong only if a `cd` before it failed, the sandbox lets nothing happen.
         let strays = strays_by_failure(&places, command);
         let asked = if strays { Decision::Stage } else { Decision::Ask };
@@ -135,6 +148,7 @@ fn reaches(
             Where::Inside(_) | Where::Harmless => None,
             Where::Scratch => Some((Decision::Stage, format!("uses a temporary file: {said}"))),
             Where::Public if access == Access::Read => None,
+            Where::Outside if free => None,
             Where::Public | Where::Outside => {
                 Some((asked, format!("{verb} outside the workspace: {said}")))
             }
