@@ -15,6 +15,7 @@ mod log;
 mod man;
 mod mcp;
 mod output;
+mod overview;
 mod people;
 mod policy;
 mod preview;
@@ -52,6 +53,7 @@ pub(crate) enum Command {
     #[command(flatten)]
     Agents(AgentsCommand),
     Doctor(doctor::DoctorArgs),
+    #[command(aliases = ["explain", "why"])]
     Check(check::CheckArgs),
     Tools(tools::ToolsArgs),
     Feed(FeedArgs),
@@ -80,6 +82,9 @@ pub(crate) enum Command {
     Demo,
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
+    /// Show what this directory is, what waits and what to do next: `eclusa` alone
+    #[command(hide = true)]
+    Overview,
     /// Print words for completion scripts
     #[command(hide = true)]
     CompleteWords {
@@ -100,6 +105,7 @@ impl Command {
             | Command::Tools(_)
             | Command::Models(_)
             | Command::Personas
+            | Command::Overview
             | Command::Log(_)
             | Command::Config(_)
             | Command::Policy(_)
@@ -157,6 +163,7 @@ pub(crate) async fn run(
         Command::Up(args) => up::run(global, args).await,
         Command::Servers(args) => servers::run(&global, args).await,
         Command::Demo => demo::run(&global).await,
+        Command::Overview => overview::run(&global).await,
         Command::Completions(args) => completions::run(&args, program()),
         Command::Man(args) => man::run(&args, program()),
         Command::CompleteWords { kind } => completions::words(&global, kind),

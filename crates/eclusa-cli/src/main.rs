@@ -28,13 +28,16 @@ use global::Global;
 
 fn main() -> ExitCode {
     // Agents start this for each of their calls: nothing is read that is not needed.
-    let words: Vec<OsString> = std::env::args_os().collect();
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    if words.len() == 1 {
+        words.push("overview".into());
+    }
     match words.get(1..).unwrap_or_default() {
         [first, agent] if first == "hook" && !agent.as_encoded_bytes().starts_with(b"-") => {
             eclusa_sandbox::share_memory();
             return hook::run(Global::default(), &agent.to_string_lossy());
         }
-        [only] if only == "--version" || only == "-V" => {
+        [only] if only == "--version" || only == "-V" || only == "version" => {
             // An error means that nobody reads it.
             let _ = writeln!(std::io::stdout(), "eclusa {}", env!("CARGO_PKG_VERSION"));
             return ExitCode::SUCCESS;

@@ -70,3 +70,26 @@ fn an_activated_environment_of_the_workspace_is_used() {
     let out = String::from_utf8(output.stdout).unwrap();
     assert!(out.contains("/workspace/.venv\nLinux\n"), "{out} {:?}", output.stderr);
 }
+
+#[test]
+fn the_program_alone_says_on_one_screen_where_one_is_and_what_is_next() {
+    let world = World::new();
+    let alone = world.eclusa(&[]);
+    assert_eq!(alone.code, 0, "{alone:?}");
+    assert!(alone.out.contains("waits") && alone.out.contains("nothing"), "{alone:?}");
+    assert!(alone.out.contains("next: eclusa init"), "{alone:?}");
+    assert!(alone.out.lines().count() <= 24, "{alone:?}");
+    assert!(in_home(&world, &[]).out.contains("next: eclusa demo"));
+    world.write("workspace/eclusa.toml", "[[rules]]\ndecision = \"deny\"\ntool = \"web_fetch\"\n");
+    assert!(world.eclusa(&[]).out.contains("next: eclusa install"));
+    let write = ["--mode", "auto-approve", "run", "write", "path=a.txt", "content=x"];
+    assert_eq!(world.eclusa(&write).code, 0);
+    let after = world.eclusa(&[]);
+    assert!(after.out.contains("`eclusa undo 1`") && after.out.contains("next: eclusa changes"));
+    // Words that people try.
+    assert_eq!(world.eclusa(&["version"]).out, world.eclusa(&["--version"]).out);
+    let check = world.eclusa(&["check", "bash", "command=ls"]);
+    for word in ["explain", "why"] {
+        assert_eq!(world.eclusa(&[word, "bash", "command=ls"]).out, check.out);
+    }
+}

@@ -121,7 +121,6 @@ fn usage_errors_have_exit_code_2_and_a_hint() {
     "###);
     assert_eq!(world.eclusa(&["run", "echo", "--unknown"]).code, 2);
     assert_eq!(world.eclusa(&["run"]).code, 2);
-    assert_eq!(world.eclusa(&[]).code, 2);
 }
 
 /// Shows S1.41, C13.
