@@ -9,7 +9,7 @@ be once, and uninstalling must leave the settings as they were. Under `eclusa gu
 layer that is applied at the end, the model must get the key, and the agent must not have it; live, our
 tools must do it, and what the agent does itself must not. Prints one line for each, and ends with 1 if any
 is wrong."""
-import argparse, json, os, shutil, signal, subprocess, sys, tempfile, threading, time
+import argparse, base64, json, os, shutil, signal, subprocess, sys, tempfile, threading, time
 from http.server import ThreadingHTTPServer
 
 from agents_model import Model, an_id, program, settings
@@ -34,6 +34,10 @@ PLAIN = """
 shell = "plain"
 """
 SECRET = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+# How an agent reads a picture itself.
+VIEW = {"claude-code": ("Read", "file_path"), "codex": ("view_image", "path"), "gemini": ("read_file", "file_path"),
+        "opencode": ("read", "filePath"), "copilot": ("view", "path")}
+MEDIA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../crates/eclusa-cli/tests/fixtures/media")
 
 
 def read_all(root):
@@ -150,6 +154,24 @@ def redacted(world):
         world.wrong.append("the output is not what the model may see: " + got[:400])
 
 
+def view(name):
+    """Has the agent read a picture or a document of the workspace itself."""
+    def prepare(world):
+        shutil.copy(os.path.join(MEDIA, name), world.work)
+        tool, field = VIEW[world.agent]
+        Model.pattern, Model.args = tool, {field: os.path.join(world.work, name)}
+    return prepare
+
+
+def is_whole(name):
+    """What the agent read is in what the model got, byte for byte."""
+    def check(world):
+        data = base64.b64encode(open(os.path.join(MEDIA, name), "rb").read()).decode()
+        if data not in json.dumps(Model.got + Model.seen):
+            world.wrong.append("the model did not get %s as it is" % name)
+    return check
+
+
 def in_sandbox(world):
     if not any(it.get("sandbox") for it in world.records()):
         world.wrong.append("it did not run in the sandbox")
@@ -202,7 +224,11 @@ ALL = [
     ("broken configuration", "touch allowed", False, configure("mode = = 1"), None, False),
     ("full disk", "touch allowed", False, World.fill_disk, None, False),
     ("variables", "touch denied", False, variables, None, False),
+    ("picture", "", True, view("picture.png"), is_whole("picture.png"), False),
+    ("document", "", True, view("page.pdf"), is_whole("page.pdf"), False),
 ]
+# What the agent itself does not give a scripted model, as seen without Eclusa.
+UNSEEN = {("codex", "document"), ("opencode", "picture"), ("opencode", "document")}
 ATTACKS = {
     "claude-code": [
         ("its own denial", "touch allowed", False, deny_own, None, False),
@@ -336,7 +362,8 @@ def main():
     own_etc(options.scratch)
     bad, count, began = 0, 0, time.monotonic()
     for agent in options.agents:
-        cases = [(case[0], lambda case=case: play(agent, options, case)) for case in [*ALL, *ATTACKS.get(agent, [])]]
+        cases = [(case[0], lambda case=case: play(agent, options, case)) for case in [*ALL, *ATTACKS.get(agent, [])]
+                 if (agent, case[0]) not in UNSEEN]
         cases += [("guarded, staged", lambda: guard(agent, options, False)), ("guarded, live", lambda: guard(agent, options, True))]
         for name, run in [it for it in cases if it[0].startswith(tuple(options.only.split(",")))]:
             begun = time.monotonic()

@@ -11,7 +11,7 @@ def an_id(prefix):
 class Model(BaseHTTPRequestHandler):
     """Answers the first request that offers the tool (a pattern) with one call, everything else with text."""
     protocol_version = "HTTP/1.1"
-    pattern, tool, args, got, keys, offered = "", "", {}, [], [], []
+    pattern, tool, args, got, keys, offered, seen = "", "", {}, [], [], [], []
 
     def log_message(self, *_):
         pass
@@ -44,6 +44,8 @@ class Model(BaseHTTPRequestHandler):
         names = ("x-api-key", "authorization", "x-goog-api-key")
         Model.keys += [self.headers[it].removeprefix("Bearer ") for it in names if self.headers[it]]
         wanted, path = self.read(), self.path.split("?")[0]
+        # Some agents send a picture beside the result and not in it.
+        Model.seen = [wanted]
         if path.endswith("count_tokens"):
             self.send({"input_tokens": 1})
         elif path.endswith(":countTokens"):

@@ -11,6 +11,7 @@ mod cursor;
 mod event;
 mod gemini;
 mod opencode;
+mod result;
 mod spec;
 mod vscode;
 mod windsurf;

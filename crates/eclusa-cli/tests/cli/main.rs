@@ -31,6 +31,7 @@ mod goldens;
 mod guard;
 mod hook;
 mod hook_faults;
+mod hook_media;
 mod hook_names;
 mod hook_searches;
 mod hook_sessions;

@@ -7,6 +7,7 @@ use toml_edit::DocumentMut;
 use super::{
     claude_code,
     event::HookEvent,
+    result::replacement,
     spec::{AgentSpec, Caveats, HookSpec, ServerSpec, SwitchSpec},
 };
 use crate::{
@@ -178,7 +179,7 @@ fn verdict(event: &str, verdict: &HookVerdict, _: &Value) -> HookOutput {
 }
 
 fn result(event: &HookEvent, note: &ResultNote) -> HookOutput {
-    match &note.replacement {
+    match &replacement(event, note) {
         Some(text) => HookOutput::json(&json!({"decision": "block", "reason": text})),
         None => specific(&event.name, [context(note.context.as_ref())]),
     }

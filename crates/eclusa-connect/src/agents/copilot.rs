@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{
-    claude_code::result_text,
     cursor::unpacked,
     event::{HookEvent, HookEventKind, ToolResult},
+    result::result_text,
     spec::{AgentSpec, Caveats, HookSpec, ServerSpec, SwitchSpec},
 };
 use crate::{

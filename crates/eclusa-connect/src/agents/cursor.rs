@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    claude_code::result_text,
     event::{HookEvent, HookEventKind, ToolResult, unknown_event},
+    result::result_text,
     spec::{AgentSpec, Caveats, HookSpec, ServerSpec, SwitchSpec},
 };
 use crate::{

@@ -42,7 +42,7 @@ pub struct HookEvent {
     pub version: Option<String>,
     /// What came of the call, in an event after it.
     pub result: Option<ToolResult>,
-    /// The same as the agent has it, where what takes its place must have its shape.
+    /// The same as the agent has it: what takes its place must have its shape, or tell what is missing.
     pub response: Option<Value>,
 }
 
@@ -179,6 +179,7 @@ impl HookEvent {
                 let note = ResultNote {
                     replacement: Some(format!("output withheld: {why}")),
                     context: None,
+                    withheld: true,
                 };
                 let output = self.answer_result(&note);
                 HookOutput { stderr: format!("eclusa: {why}\n"), ..output }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::{
     claude_code,
     event::HookEvent,
+    result::replacement,
     spec::{AgentSpec, Caveats, HookSpec, ServerSpec, SwitchSpec},
 };
 use crate::{
@@ -203,7 +204,7 @@ fn verdict(_: &str, verdict: &HookVerdict, _: &Value) -> HookOutput {
 }
 
 fn result(event: &HookEvent, note: &ResultNote) -> HookOutput {
-    match &note.replacement {
+    match &replacement(event, note) {
         Some(text) => HookOutput::json(&json!({"decision": "deny", "reason": text})),
         None => specific(&event.name, [context(note.context.as_ref())]),
     }

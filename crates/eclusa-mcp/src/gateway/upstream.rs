@@ -211,6 +211,10 @@ impl Upstream {
         matches!(&*self.state.borrow(), State::Down(_))
     }
 
+    pub(super) fn is_starting(&self) -> bool {
+        matches!(&*self.state.borrow(), State::Starting)
+    }
+
     /// Why it is down, if it is, and what to do.
     pub(super) fn down_message(&self) -> Option<String> {
         match &*self.state.borrow() {

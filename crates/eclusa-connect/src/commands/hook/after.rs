@@ -53,7 +53,7 @@ pub(super) async fn record(session: &HookSession, event: &HookEvent) -> Result<R
         }
         _ => None,
     };
-    Ok(ResultNote { replacement: seen.filter(|it| *it != text), context })
+    Ok(ResultNote { replacement: seen.filter(|it| *it != text), context, withheld: false })
 }
 
 /// The session is over: what was allowed and never came back goes on record.
