@@ -56,6 +56,7 @@ pub(super) static CLAUDE_CODE: AgentSpec = AgentSpec {
             Some(json!({"type": "stdio", "command": program, "args": ["mcp"], "alwaysLoad": true}))
         },
     },
+    trust: None,
     switches: SwitchSpec {
         files: &[USER_SETTINGS, PROJECT_SETTINGS, LOCAL_SETTINGS],
         switched_off_by: |text, managed| {

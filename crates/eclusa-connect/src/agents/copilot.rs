@@ -45,6 +45,7 @@ pub(super) static COPILOT: AgentSpec = AgentSpec {
             })
         },
     },
+    trust: None,
     switches: SwitchSpec::NONE,
     caveats: Caveats {
         open: &[

@@ -44,6 +44,7 @@ pub(super) static CURSOR: AgentSpec = AgentSpec {
         files: &[EntryFile::Home(".cursor/mcp.json"), EntryFile::Project(".cursor/mcp.json")],
         ours: |facts| Some(json!({"command": facts.program, "args": ["mcp"]})),
     },
+    trust: None,
     switches: SwitchSpec::NONE,
     caveats: Caveats {
         open: &["taken from its manual: not tried with the real program"],

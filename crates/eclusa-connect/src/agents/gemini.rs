@@ -52,6 +52,7 @@ pub(super) static GEMINI: AgentSpec = AgentSpec {
         files: &[USER_SETTINGS, PROJECT_SETTINGS, MACHINE_SETTINGS],
         ours: |facts| Some(json!({"command": facts.program, "args": ["mcp"], "trust": true})),
     },
+    trust: None,
     switches: SwitchSpec {
         files: &[USER_SETTINGS, PROJECT_SETTINGS],
         switched_off_by,

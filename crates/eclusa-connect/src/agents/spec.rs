@@ -1,6 +1,6 @@
 //! What is particular to an agent, as a value.
 
-use std::fmt;
+use std::{fmt, path::Path};
 
 use serde_json::Value;
 
@@ -29,6 +29,8 @@ pub struct AgentSpec {
     pub(crate) entries: fn(&InstallFacts) -> Vec<SettingsEntry>,
     /// Where it keeps its MCP servers.
     pub(crate) servers: ServerSpec,
+    /// Where it keeps which hooks its person trusts; `None`: it runs all of them.
+    pub(crate) trust: Option<TrustSpec>,
     /// Where its hooks can be switched off.
     pub(crate) switches: SwitchSpec,
     /// What hooks leave to its person.
@@ -79,6 +81,14 @@ pub(crate) struct ServerSpec {
     pub(crate) files: &'static [EntryFile],
     /// Our server, as its list has it; `None`: there is none, or it is not put into a list of JSON.
     pub(crate) ours: fn(&InstallFacts) -> Option<Value>,
+}
+
+/// Where an agent keeps which hooks its person trusts: it runs no others.
+pub(crate) struct TrustSpec {
+    /// A file of the person's own.
+    pub(crate) file: EntryFile,
+    /// True when its text says that the hooks of this file are trusted.
+    pub(crate) is_trusted: fn(&str, &Path) -> bool,
 }
 
 /// Where an agent's hooks can be switched off, or be led to other rules than the person's.
@@ -145,6 +155,8 @@ pub(crate) struct DenialSpec {
 pub(crate) struct LaunchSpec {
     /// What it is called.
     pub(crate) program: &'static str,
+    /// The lines of versions with which hooks were seen to hold.
+    pub(crate) majors: &'static [u32],
     /// In a sandbox of its own.
     pub(crate) guard: GuardSpec,
     /// With a scripted model.

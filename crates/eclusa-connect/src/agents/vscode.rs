@@ -19,6 +19,7 @@ pub(super) static VSCODE: AgentSpec = AgentSpec {
         ],
         ours: |facts| Some(json!({"type": "stdio", "command": facts.program, "args": ["mcp"]})),
     },
+    trust: None,
     switches: SwitchSpec::NONE,
     caveats: Caveats::NO_HOOKS,
     denials: None,

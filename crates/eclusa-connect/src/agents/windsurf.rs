@@ -37,6 +37,7 @@ pub(super) static WINDSURF: AgentSpec = AgentSpec {
         files: &[EntryFile::Home(".codeium/windsurf/mcp_config.json")],
         ours: |facts| Some(json!({"command": facts.program, "args": ["mcp"]})),
     },
+    trust: None,
     switches: SwitchSpec::NONE,
     caveats: Caveats {
         open: &["taken from its manual: not tried with the real program"],

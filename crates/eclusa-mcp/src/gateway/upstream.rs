@@ -285,6 +285,10 @@ impl Upstream {
         loop {
             let began = Instant::now();
             let Some(why) = self.live().await else { continue };
+            // It told its era too late for its first start: whoever waits for it waits on.
+            if self.is_starting() && self.era.known().is_some() {
+                continue;
+            }
             // It may be in words of the server's own.
             let why = sanitize(&why);
             tracing::warn!(server = self.settings.name, "a server is down: {why}");
