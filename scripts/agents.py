@@ -15,7 +15,7 @@ from http.server import ThreadingHTTPServer
 from agents_model import Model, an_id, program, settings
 
 TOOL = {"claude-code": ("Bash", "command"), "codex": ("exec_command", "cmd"),
-        "gemini": ("run_shell_command", "command"), "opencode": ("bash", "command")}
+        "gemini": ("run_shell_command", "command"), "opencode": ("bash", "command"), "copilot": ("bash", "command")}
 RULES = """[[rules]]
 decision = "deny"
 command = "touch denied"
@@ -80,7 +80,7 @@ class World:
     def write(self, name, text, mode=0o644):
         path = self.top + "/" + name
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        open(path, "w").write(text)
+        open(path, "w" if isinstance(text, str) else "wb").write(text)
         os.chmod(path, mode)
 
     def edit(self, name, change):
@@ -181,6 +181,26 @@ def deny_own(world):
     world.edit("home/.claude/settings.json", lambda it: it["permissions"].update(deny=["Bash(touch:*)"]))
 
 
+def hang(world):
+    """Our program stands still in the hook that judges until the agent's time is up; the other one runs."""
+    world.write("bin/ours", open(world.ours, "rb").read(), 0o755)
+    world.write("bin/eclusa", "#!/bin/sh\ncase \"$*\" in *--second*) exec %s/bin/ours \"$@\" ;; *) sleep 600 ;; esac\n" % world.top, 0o755)
+
+    def short(value):
+        """The same entries with little time for the hook that judges."""
+        if isinstance(value, dict):
+            line = str(value.get("command", value.get("bash", "")))
+            for key in ("timeout", "timeoutSec"):
+                if key in value and "--second" not in line:
+                    value[key] = 3000 if value[key] > 1000 else 3
+            value = value.values()
+        for it in value if not isinstance(value, str) and hasattr(value, "__iter__") else []:
+            short(it)
+    files = {"gemini": "home/.gemini/settings.json", "copilot": "home/.copilot/hooks/eclusa.json",
+             "claude-code": "home/.claude/settings.json"}
+    world.edit(files[world.agent], short)
+
+
 def switch_off(world):
     """Every way that a person or a repository has to switch hooks off, against those of the machine."""
     if world.agent == "claude-code":
@@ -189,6 +209,8 @@ def switch_off(world):
         world.args[1:1] = ["--disable", "hooks"]
         # Hooks of the machine need no trust.
         world.args.remove("--dangerously-bypass-hook-trust")
+    elif world.agent == "copilot":
+        world.write("home/.copilot/settings.json", json.dumps({"disableAllHooks": True}))
     else:
         world.write("work/.gemini/settings.json", json.dumps({"hooksConfig": {"enabled": False, "disabled": ["eclusa"]}}))
 
@@ -228,17 +250,26 @@ ALL = [
     ("document", "", True, view("page.pdf"), is_whole("page.pdf"), False),
 ]
 # What the agent itself does not give a scripted model, as seen without Eclusa.
-UNSEEN = {("codex", "document"), ("opencode", "picture"), ("opencode", "document")}
+UNSEEN = {("codex", "document"), ("opencode", "picture"), ("opencode", "document"), ("copilot", "picture"),
+          ("copilot", "document")}
+# Those that are not started in a sandbox of their own.
+UNGUARDED = {"copilot"}
 ATTACKS = {
     "claude-code": [
         ("its own denial", "touch allowed", False, deny_own, None, False),
+        ("time is up", "touch allowed", False, hang, None, False),
         ("another hook", "touch allowed", None, another_hook, was_seen, False),
         ("another hook, managed", "touch allowed", True, another_hook, no_other, True),
         ("switched off, managed", "touch denied", False, switch_off, None, True),
     ],
     "codex": [("switched off, managed", "touch denied", False, switch_off, None, True)],
     "gemini": [
+        ("time is up", "touch allowed", False, hang, None, False),
         ("name guessed", "touch denied", False, guess_name, None, False),
+        ("switched off, managed", "touch denied", False, switch_off, None, True),
+    ],
+    "copilot": [
+        ("time is up", "touch allowed", False, hang, None, False),
         ("switched off, managed", "touch denied", False, switch_off, None, True),
     ],
 }
@@ -364,7 +395,8 @@ def main():
     for agent in options.agents:
         cases = [(case[0], lambda case=case: play(agent, options, case)) for case in [*ALL, *ATTACKS.get(agent, [])]
                  if (agent, case[0]) not in UNSEEN]
-        cases += [("guarded, staged", lambda: guard(agent, options, False)), ("guarded, live", lambda: guard(agent, options, True))]
+        if agent not in UNGUARDED:
+            cases += [("guarded, staged", lambda: guard(agent, options, False)), ("guarded, live", lambda: guard(agent, options, True))]
         for name, run in [it for it in cases if it[0].startswith(tuple(options.only.split(",")))]:
             begun = time.monotonic()
             became, wrong = run()

@@ -171,6 +171,10 @@ supports_websockets = false
         config = {"security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
                   "privacy": {"usageStatisticsEnabled": False}, "general": {"enableAutoUpdate": False}}
         return env, ["-p", "go", "-m", "gemini-2.5-flash", "--approval-mode", "yolo"], {".gemini/settings.json": json.dumps(config)}
+    if agent == "copilot":
+        env.update(COPILOT_PROVIDER_BASE_URL=at + "/v1", COPILOT_PROVIDER_API_KEY="x", COPILOT_MODEL="gpt-4.1",
+                   COPILOT_OFFLINE="true", COPILOT_AUTO_UPDATE="false")
+        return env, ["-p", "go", "--allow-all-tools"], {}
     env.update(OPENCODE_DISABLE_AUTOUPDATE="1", OPENCODE_DISABLE_MODELS_FETCH="1")
     config = {"model": "scripted/scripted", "permission": {"*": "allow"}, "autoupdate": False,
               "provider": {"scripted": {"npm": "@ai-sdk/openai-compatible", "name": "scripted",
@@ -183,4 +187,4 @@ def program(packages, agent):
     base = os.path.join(packages, agent, "node_modules")
     return {"claude-code": [base + "/.bin/claude"], "codex": [base + "/.bin/codex"],
             "gemini": ["node", base + "/@google/gemini-cli/bundle/gemini.js"],
-            "opencode": [base + "/.bin/opencode"]}[agent]
+            "opencode": [base + "/.bin/opencode"], "copilot": [base + "/.bin/copilot"]}[agent]

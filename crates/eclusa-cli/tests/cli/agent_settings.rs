@@ -76,7 +76,7 @@ fn every_agent_is_connected_once_and_disconnected_byte_for_byte() {
         assert_eq!(files(), installed, "{agent}");
         let status = world.eclusa(&["--json", "status", agent]);
         // Hooks of Codex hold once its person has trusted them.
-        let hooks = !["codex", "vscode", "zed"].contains(&agent);
+        let hooks = !["codex", "zed"].contains(&agent);
         let level = if hooks { "hooked" } else { "none" };
         assert_eq!(status.json()[0]["level"], level, "{status:?}");
         assert_eq!(status.json()[0]["server"], true, "{status:?}");

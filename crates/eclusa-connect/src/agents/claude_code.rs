@@ -4,9 +4,11 @@ use eclusa_config::jsonc;
 use serde_json::{Value, json};
 
 use super::{
+    cursor,
     event::{HookEvent, HookEventKind, ToolResult, unknown_event},
     result::{reshaped, result_text, withheld},
     spec::{AgentSpec, Caveats, DenialSpec, HookSpec, ServerSpec, SwitchSpec},
+    vscode,
 };
 use crate::{
     answer::{HookOutput, HookVerdict, ResultNote, context, decided, specific},
@@ -34,10 +36,12 @@ pub(super) static CLAUDE_CODE: AgentSpec = AgentSpec {
         root_variable: Some("CLAUDE_PROJECT_DIR"),
         in_shell: true,
         can_rewrite: true,
+        asks_rewritten: true,
         can_ask: |event, attended| {
             attended && !matches!(event.mode.as_deref(), Some("bypassPermissions" | "dontAsk"))
         },
         read,
+        sender: |fields| vscode::sent(fields).or_else(|| cursor::sent(fields)),
         map,
         verdict,
         result,

@@ -30,10 +30,13 @@ pub(super) static CURSOR: AgentSpec = AgentSpec {
         root_variable: Some("CURSOR_PROJECT_DIR"),
         in_shell: true,
         can_rewrite: false,
+        asks_rewritten: false,
         can_ask: |event, _| {
-            matches!(event.name.as_str(), "beforeShellExecution" | "beforeMCPExecution")
+            let asks = ["beforeShellExecution", "beforeMCPExecution"];
+            !event.is_foreign && asks.contains(&event.name.as_str())
         },
         read,
+        sender: |_| None,
         map,
         verdict,
         result: |_, note| to_stderr(note),
@@ -65,6 +68,12 @@ fn entries(facts: &InstallFacts) -> Vec<SettingsEntry> {
     let mut all = vec![SettingsEntry::value(hooks, purpose, path, json!(1))];
     all.extend(GATES.map(|event| CURSOR.hook(hooks, event, entry.clone())));
     all
+}
+
+/// Whether this is an event of Cursor, which runs hooks in the settings of Claude Code too.
+pub(super) fn sent(fields: Fields<'_>) -> Option<&'static AgentSpec> {
+    let own = ["cursor_version", "conversation_id"];
+    own.iter().any(|it| fields.get(it).is_some()).then_some(&CURSOR)
 }
 
 fn read(fields: Fields<'_>) -> Result<HookEvent, String> {

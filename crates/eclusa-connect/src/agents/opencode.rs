@@ -33,8 +33,10 @@ pub(super) static OPENCODE: AgentSpec = AgentSpec {
         // Its plugin starts us without a shell.
         in_shell: false,
         can_rewrite: true,
+        asks_rewritten: false,
         can_ask: |_, _| false,
         read,
+        sender: |_| None,
         map,
         verdict,
         result,

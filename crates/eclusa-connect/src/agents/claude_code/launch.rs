@@ -9,7 +9,7 @@ use crate::{
 };
 
 pub(super) const LAUNCH: LaunchSpec =
-    LaunchSpec { program: "claude", majors: &[2], guard: GUARD, trial: TRIAL };
+    LaunchSpec { program: "claude", majors: &[2], guard: Some(GUARD), trial: TRIAL };
 
 const GUARD: GuardSpec = GuardSpec {
     key: "ANTHROPIC_API_KEY",

@@ -10,7 +10,7 @@ use crate::{
 };
 
 pub(super) const LAUNCH: LaunchSpec =
-    LaunchSpec { program: "codex", majors: &[0], guard: GUARD, trial: TRIAL };
+    LaunchSpec { program: "codex", majors: &[0], guard: Some(GUARD), trial: TRIAL };
 
 /// Codex's settings, with more features and more at the end.
 macro_rules! codex_config {

@@ -9,7 +9,7 @@ use crate::{
 };
 
 pub(super) const LAUNCH: LaunchSpec =
-    LaunchSpec { program: "gemini", majors: &[0], guard: GUARD, trial: TRIAL };
+    LaunchSpec { program: "gemini", majors: &[0], guard: Some(GUARD), trial: TRIAL };
 
 const GUARD: GuardSpec = GuardSpec {
     key: "GEMINI_API_KEY",

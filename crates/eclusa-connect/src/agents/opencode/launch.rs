@@ -9,7 +9,7 @@ use crate::{
 };
 
 pub(super) const LAUNCH: LaunchSpec =
-    LaunchSpec { program: "opencode", majors: &[1], guard: GUARD, trial: TRIAL };
+    LaunchSpec { program: "opencode", majors: &[1], guard: Some(GUARD), trial: TRIAL };
 
 const GUARD: GuardSpec = GuardSpec {
     key: "ANTHROPIC_API_KEY",

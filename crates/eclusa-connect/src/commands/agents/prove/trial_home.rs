@@ -19,10 +19,7 @@ impl TrialHome<'_> {
     /// The variables of the agent's environment.
     pub(super) fn variables(&self, spec: &TrialSpec) -> Vec<(&'static str, String)> {
         let home = self.home.to_string_lossy();
-        let value = |it: &str| match it {
-            "URL" => self.url.to_owned(),
-            it => it.replace("HOME", &home),
-        };
+        let value = |it: &str| it.replace("HOME", &home).replace("URL", self.url);
         let every = [("HOME", "HOME"), ("TMPDIR", "HOME/tmp"), ("NO_COLOR", "1")];
         let all = every.iter().chain(spec.variables);
         all.map(|(name, it)| (*name, value(it))).collect()
