@@ -8,6 +8,7 @@
 
 mod acp;
 mod agent_files;
+mod agent_odd_input;
 mod agent_settings;
 mod agent_trials;
 mod allow;
