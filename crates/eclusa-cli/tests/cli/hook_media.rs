@@ -20,6 +20,7 @@ const SECRET: &str = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
 
 pub(crate) fn put_media(world: &World) {
     for (name, bytes) in MEDIA {
+        #[expect(clippy::disallowed_methods, reason = "a file of the test")]
         std::fs::write(world.path("workspace").join(name), bytes).unwrap();
     }
 }

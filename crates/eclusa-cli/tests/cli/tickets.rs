@@ -141,4 +141,12 @@ fn nothing_is_added_to_what_a_command_printed() {
         assert_eq!((ran.code, &*ran.out, &*ran.err), (code, "42\n", ""), "{command}");
     }
     assert_eq!(world.read("workspace/new"), "42\n");
+    // And people read of each once.
+    let listed = world.eclusa(&["log"]).out;
+    assert_eq!(listed.matches("bash").count(), 2, "{listed}");
+    // What was allowed and has not run is there.
+    let call = before(&world, "Bash", json!({"command": "echo later"}));
+    claude(&world, &call);
+    let listed = world.eclusa(&["log"]).out;
+    assert_eq!(listed.matches("bash").count(), 3, "{listed}");
 }
