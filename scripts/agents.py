@@ -9,13 +9,13 @@ be once, and uninstalling must leave the settings as they were. Under `eclusa gu
 layer that is applied at the end, the model must get the key, and the agent must not have it; live, our
 tools must do it, and what the agent does itself must not. Prints one line for each, and ends with 1 if any
 is wrong."""
-import argparse, json, os, shutil, signal, subprocess, sys, tempfile, threading, time
+import argparse, base64, json, os, shutil, signal, subprocess, sys, tempfile, threading, time
 from http.server import ThreadingHTTPServer
 
 from agents_model import Model, an_id, program, settings
 
 TOOL = {"claude-code": ("Bash", "command"), "codex": ("exec_command", "cmd"),
-        "gemini": ("run_shell_command", "command"), "opencode": ("bash", "command")}
+        "gemini": ("run_shell_command", "command"), "opencode": ("bash", "command"), "copilot": ("bash", "command")}
 RULES = """[[rules]]
 decision = "deny"
 command = "touch denied"
@@ -34,6 +34,10 @@ PLAIN = """
 shell = "plain"
 """
 SECRET = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+# How an agent reads a picture itself.
+VIEW = {"claude-code": ("Read", "file_path"), "codex": ("view_image", "path"), "gemini": ("read_file", "file_path"),
+        "opencode": ("read", "filePath"), "copilot": ("view", "path")}
+MEDIA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../crates/eclusa-cli/tests/fixtures/media")
 
 
 def read_all(root):
@@ -76,7 +80,7 @@ class World:
     def write(self, name, text, mode=0o644):
         path = self.top + "/" + name
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        open(path, "w").write(text)
+        open(path, "w" if isinstance(text, str) else "wb").write(text)
         os.chmod(path, mode)
 
     def edit(self, name, change):
@@ -150,6 +154,24 @@ def redacted(world):
         world.wrong.append("the output is not what the model may see: " + got[:400])
 
 
+def view(name):
+    """Has the agent read a picture or a document of the workspace itself."""
+    def prepare(world):
+        shutil.copy(os.path.join(MEDIA, name), world.work)
+        tool, field = VIEW[world.agent]
+        Model.pattern, Model.args = tool, {field: os.path.join(world.work, name)}
+    return prepare
+
+
+def is_whole(name):
+    """What the agent read is in what the model got, byte for byte."""
+    def check(world):
+        data = base64.b64encode(open(os.path.join(MEDIA, name), "rb").read()).decode()
+        if data not in json.dumps(Model.got + Model.seen):
+            world.wrong.append("the model did not get %s as it is" % name)
+    return check
+
+
 def in_sandbox(world):
     if not any(it.get("sandbox") for it in world.records()):
         world.wrong.append("it did not run in the sandbox")
@@ -157,6 +179,26 @@ def in_sandbox(world):
 
 def deny_own(world):
     world.edit("home/.claude/settings.json", lambda it: it["permissions"].update(deny=["Bash(touch:*)"]))
+
+
+def hang(world):
+    """Our program stands still in the hook that judges until the agent's time is up; the other one runs."""
+    world.write("bin/ours", open(world.ours, "rb").read(), 0o755)
+    world.write("bin/eclusa", "#!/bin/sh\ncase \"$*\" in *--second*) exec %s/bin/ours \"$@\" ;; *) sleep 20 ;; esac\n" % world.top, 0o755)
+
+    def short(value):
+        """The same entries with little time for the hook that judges."""
+        if isinstance(value, dict):
+            line = str(value.get("command", value.get("bash", "")))
+            for key in ("timeout", "timeoutSec"):
+                if key in value and "--second" not in line:
+                    value[key] = 3000 if value[key] > 1000 else 3
+            value = value.values()
+        for it in value if not isinstance(value, str) and hasattr(value, "__iter__") else []:
+            short(it)
+    files = {"gemini": "home/.gemini/settings.json", "copilot": "home/.copilot/hooks/eclusa.json",
+             "claude-code": "home/.claude/settings.json"}
+    world.edit(files[world.agent], short)
 
 
 def switch_off(world):
@@ -167,6 +209,8 @@ def switch_off(world):
         world.args[1:1] = ["--disable", "hooks"]
         # Hooks of the machine need no trust.
         world.args.remove("--dangerously-bypass-hook-trust")
+    elif world.agent == "copilot":
+        world.write("home/.copilot/settings.json", json.dumps({"disableAllHooks": True}))
     else:
         world.write("work/.gemini/settings.json", json.dumps({"hooksConfig": {"enabled": False, "disabled": ["eclusa"]}}))
 
@@ -202,17 +246,30 @@ ALL = [
     ("broken configuration", "touch allowed", False, configure("mode = = 1"), None, False),
     ("full disk", "touch allowed", False, World.fill_disk, None, False),
     ("variables", "touch denied", False, variables, None, False),
+    ("picture", "", True, view("picture.png"), is_whole("picture.png"), False),
+    ("document", "", True, view("page.pdf"), is_whole("page.pdf"), False),
 ]
+# What the agent itself does not give a scripted model, as seen without Eclusa.
+UNSEEN = {("codex", "document"), ("opencode", "picture"), ("opencode", "document"), ("copilot", "picture"),
+          ("copilot", "document")}
+# Those that are not started in a sandbox of their own.
+UNGUARDED = {"copilot"}
 ATTACKS = {
     "claude-code": [
         ("its own denial", "touch allowed", False, deny_own, None, False),
+        ("time is up", "touch allowed", False, hang, None, False),
         ("another hook", "touch allowed", None, another_hook, was_seen, False),
         ("another hook, managed", "touch allowed", True, another_hook, no_other, True),
         ("switched off, managed", "touch denied", False, switch_off, None, True),
     ],
     "codex": [("switched off, managed", "touch denied", False, switch_off, None, True)],
     "gemini": [
+        ("time is up", "touch allowed", False, hang, None, False),
         ("name guessed", "touch denied", False, guess_name, None, False),
+        ("switched off, managed", "touch denied", False, switch_off, None, True),
+    ],
+    "copilot": [
+        ("time is up", "touch allowed", False, hang, None, False),
         ("switched off, managed", "touch denied", False, switch_off, None, True),
     ],
 }
@@ -336,8 +393,10 @@ def main():
     own_etc(options.scratch)
     bad, count, began = 0, 0, time.monotonic()
     for agent in options.agents:
-        cases = [(case[0], lambda case=case: play(agent, options, case)) for case in [*ALL, *ATTACKS.get(agent, [])]]
-        cases += [("guarded, staged", lambda: guard(agent, options, False)), ("guarded, live", lambda: guard(agent, options, True))]
+        cases = [(case[0], lambda case=case: play(agent, options, case)) for case in [*ALL, *ATTACKS.get(agent, [])]
+                 if (agent, case[0]) not in UNSEEN]
+        if agent not in UNGUARDED:
+            cases += [("guarded, staged", lambda: guard(agent, options, False)), ("guarded, live", lambda: guard(agent, options, True))]
         for name, run in [it for it in cases if it[0].startswith(tuple(options.only.split(",")))]:
             begun = time.monotonic()
             became, wrong = run()

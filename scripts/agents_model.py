@@ -11,7 +11,7 @@ def an_id(prefix):
 class Model(BaseHTTPRequestHandler):
     """Answers the first request that offers the tool (a pattern) with one call, everything else with text."""
     protocol_version = "HTTP/1.1"
-    pattern, tool, args, got, keys, offered = "", "", {}, [], [], []
+    pattern, tool, args, got, keys, offered, seen = "", "", {}, [], [], [], []
 
     def log_message(self, *_):
         pass
@@ -44,6 +44,8 @@ class Model(BaseHTTPRequestHandler):
         names = ("x-api-key", "authorization", "x-goog-api-key")
         Model.keys += [self.headers[it].removeprefix("Bearer ") for it in names if self.headers[it]]
         wanted, path = self.read(), self.path.split("?")[0]
+        # Some agents send a picture beside the result and not in it.
+        Model.seen = [wanted]
         if path.endswith("count_tokens"):
             self.send({"input_tokens": 1})
         elif path.endswith(":countTokens"):
@@ -169,6 +171,10 @@ supports_websockets = false
         config = {"security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
                   "privacy": {"usageStatisticsEnabled": False}, "general": {"enableAutoUpdate": False}}
         return env, ["-p", "go", "-m", "gemini-2.5-flash", "--approval-mode", "yolo"], {".gemini/settings.json": json.dumps(config)}
+    if agent == "copilot":
+        env.update(COPILOT_PROVIDER_BASE_URL=at + "/v1", COPILOT_PROVIDER_API_KEY="x", COPILOT_MODEL="gpt-4.1",
+                   COPILOT_OFFLINE="true", COPILOT_AUTO_UPDATE="false")
+        return env, ["-p", "go", "--allow-all-tools"], {}
     env.update(OPENCODE_DISABLE_AUTOUPDATE="1", OPENCODE_DISABLE_MODELS_FETCH="1")
     config = {"model": "scripted/scripted", "permission": {"*": "allow"}, "autoupdate": False,
               "provider": {"scripted": {"npm": "@ai-sdk/openai-compatible", "name": "scripted",
@@ -181,4 +187,4 @@ def program(packages, agent):
     base = os.path.join(packages, agent, "node_modules")
     return {"claude-code": [base + "/.bin/claude"], "codex": [base + "/.bin/codex"],
             "gemini": ["node", base + "/@google/gemini-cli/bundle/gemini.js"],
-            "opencode": [base + "/.bin/opencode"]}[agent]
+            "opencode": [base + "/.bin/opencode"], "copilot": [base + "/.bin/copilot"]}[agent]

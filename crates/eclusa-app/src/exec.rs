@@ -199,11 +199,25 @@ impl ExecReport<'_> {
         Ok(screen.flush()?)
     }
 
-    /// The output was shown as it came; this is the rest.
-    fn print(&self) {
+    /// What another agent's model is told besides the output, which it may parse: nothing that the
+    /// exit code or the log says as well.
+    fn print_for_agent(&self) {
+        self.print_remarks();
+        let ended_itself = self.ended.is_some() && !self.reply.refused();
+        if !ended_itself {
+            self.print_error();
+        }
+    }
+
+    fn print_remarks(&self) {
         self.reply.warnings().iter().for_each(|it| screen::note(it));
         let notes = self.ended.iter().flat_map(|it| remarks(&it.data));
         notes.for_each(|it| screen::note(&it));
+    }
+
+    /// The output was shown as it came; this is the rest.
+    fn print(&self) {
+        self.print_remarks();
         match (self.settled(), self.reply.number()) {
             ("committed", Some(number)) => {
                 screen::note(&Phrase::Applied.with(number));
@@ -215,6 +229,10 @@ impl ExecReport<'_> {
             }
             _ => {}
         }
+        self.print_error();
+    }
+
+    fn print_error(&self) {
         if let Some(error) = self.reply.error().filter(|_| !self.seen.discarded) {
             let label = if self.reply.refused() { Phrase::Refused } else { Phrase::Failed };
             let error = language::outcome(self.reply.code(), error);

@@ -17,7 +17,10 @@ use eclusa_app::{
     log_call, notifications, paths, person, queues, read_text, remember, reply, servers, signals,
     surface, telemetry, trust, undo, undo_retention, up_token,
 };
-use eclusa_connect::commands::{agents::AgentsCommand, hook};
+use eclusa_connect::commands::{
+    agents::AgentsCommand,
+    hook::{self, HookTurn},
+};
 use eclusa_spawn as spawn;
 use eclusa_term::{failure, language, screen, since, terminal, timestamp};
 
@@ -35,7 +38,11 @@ fn main() -> ExitCode {
     match words.get(1..).unwrap_or_default() {
         [first, agent] if first == "hook" && !agent.as_encoded_bytes().starts_with(b"-") => {
             eclusa_sandbox::share_memory();
-            return hook::run(Global::default(), &agent.to_string_lossy());
+            return hook::run(Global::default(), &agent.to_string_lossy(), HookTurn::First);
+        }
+        [first, agent, flag] if first == "hook" && flag == "--second" => {
+            eclusa_sandbox::share_memory();
+            return hook::run(Global::default(), &agent.to_string_lossy(), HookTurn::Second);
         }
         [only] if only == "--version" || only == "-V" || only == "version" => {
             // An error means that nobody reads it.
@@ -52,8 +59,9 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(err) => return explained(&err),
     };
-    if let Command::Agents(AgentsCommand::Hook { agent }) = &args.command {
-        return hook::run(args.global, agent);
+    if let Command::Agents(AgentsCommand::Hook { agent, second }) = &args.command {
+        let turn = if *second { HookTurn::Second } else { HookTurn::First };
+        return hook::run(args.global, agent, turn);
     }
     screen::configure(args.global.color, args.global.utc);
     language::configure(language::from_variables(|name| std::env::var(name).ok()));

@@ -10,7 +10,7 @@ use parse::{JsonNode, Kind, Member, parse};
 mod edit;
 mod parse;
 
-pub use edit::{push, remove, remove_items, set, set_source};
+pub use edit::{like_lines_of, push, remove, remove_items, set, set_source};
 
 /// What is wrong with a text, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,6 +4,8 @@
 
 use serde_json::Value;
 
+use crate::guard::GuardSpec;
+
 mod claude_code;
 mod codex;
 mod copilot;
@@ -11,6 +13,7 @@ mod cursor;
 mod event;
 mod gemini;
 mod opencode;
+mod result;
 mod spec;
 mod vscode;
 mod windsurf;
@@ -43,11 +46,12 @@ impl AgentSpec {
         })
     }
 
-    /// The agent whose program this is, and how it is started.
-    pub(crate) fn of_program(program: &str) -> Option<(&'static AgentSpec, &'static LaunchSpec)> {
+    /// The agent whose program this is, and how it is guarded.
+    pub(crate) fn of_program(program: &str) -> Option<(&'static AgentSpec, &'static GuardSpec)> {
         let name = program.rsplit('/').next().unwrap_or_default();
         let mut launched = AGENTS.iter().filter_map(|it| Some((*it, it.launch.as_ref()?)));
-        launched.find(|(_, launch)| launch.program == name)
+        let (agent, launch) = launched.find(|(_, launch)| launch.program == name)?;
+        Some((agent, launch.guard.as_ref()?))
     }
 }
 

@@ -32,6 +32,8 @@ pub struct ResultNote {
     pub replacement: Option<String>,
     /// What the model is told besides.
     pub context: Option<String>,
+    /// True when nothing of the result may be seen: pictures go with the text.
+    pub withheld: bool,
 }
 
 /// What a hook prints, and how it ends.

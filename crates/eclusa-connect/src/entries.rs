@@ -79,6 +79,17 @@ pub(crate) fn hook_line(agent: &str, facts: &InstallFacts) -> String {
     )
 }
 
+/// What the second hook runs, for agents that run a call whose hook ran out of time.
+pub(crate) fn second_hook_line(agent: &str, facts: &InstallFacts) -> String {
+    let first = hook_mark(agent);
+    hook_line(agent, facts).replace(&first, &second_hook_mark(agent))
+}
+
+/// What tells our second hooks from others.
+pub(crate) fn second_hook_mark(agent: &str) -> String {
+    format!(" hook {agent} --second ||")
+}
+
 /// What tells our hooks from others.
 pub(crate) fn hook_mark(agent: &str) -> String {
     format!(" hook {agent} ||")

@@ -209,7 +209,7 @@ fn with_table(text: &str, path: &[&str], fields: &[(&str, Value)]) -> Result<Str
             _ => drop(table.insert(name, item(value))),
         }
     }
-    Ok(document.to_string())
+    Ok(written(text, &document))
 }
 
 fn without_table(
@@ -222,7 +222,7 @@ fn without_table(
         for (name, _) in fields {
             document.remove(name);
         }
-        return Ok(document.to_string());
+        return Ok(written(text, &document));
     };
     let mut table: &mut Table = document.as_table_mut();
     for key in above {
@@ -241,7 +241,12 @@ fn without_table(
             table.remove(last);
         }
     }
-    Ok(document.to_string())
+    Ok(written(text, &document))
+}
+
+/// A document with the line ends of the text that it was made of.
+pub(crate) fn written(text: &str, document: &DocumentMut) -> String {
+    jsonc::like_lines_of(text, &document.to_string()).into_owned()
 }
 
 /// A value of JSON in TOML. Lists of objects are tables of their own.

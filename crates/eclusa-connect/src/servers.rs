@@ -288,7 +288,10 @@ pub(crate) fn move_toml(
         }
         changed = true;
     }
-    Ok(if changed { document.to_string() } else { text.to_owned() })
+    Ok(match changed {
+        true => jsonc::like_lines_of(text, &document.to_string()).into_owned(),
+        false => text.to_owned(),
+    })
 }
 
 fn listed(name: &str, entry: &Value) -> ListedServer {

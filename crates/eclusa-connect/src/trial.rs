@@ -8,10 +8,13 @@ use serde_json::{Map, Value};
 pub(crate) struct TrialSpec {
     /// What it is started with.
     pub(crate) arguments: &'static [&'static str],
+    /// What has it run hooks that nobody has trusted, put before the last argument.
+    pub(crate) untrusted: &'static [&'static str],
     /// Its variables; `HOME` in a value is the home of the trial, `URL` is where the model is.
     pub(crate) variables: &'static [(&'static str, &'static str)],
-    /// The call of its shell tool that runs a command: the tool and its arguments.
-    pub(crate) shell_call: fn(&str) -> (&'static str, Value),
+    /// The call of its shell tool that runs a command: the names that the tool has in one version or
+    /// another, and its arguments.
+    pub(crate) shell_call: fn(&str) -> (&'static [&'static str], Value),
     /// True when its hooks depend on settings in files without hooks.
     pub(crate) all_settings: bool,
     /// The person's settings without what leads to their own model and servers.

@@ -49,6 +49,43 @@ pub(crate) fn to_server(message: &TxJsonRpcMessage<RoleClient>) -> serde_json::R
     }
 }
 
+/// What a client is sent. rmcp keeps the numbers of a question in less precision than they came with,
+/// and would write digits that nobody sent.
+pub(crate) fn to_client(message: &TxJsonRpcMessage<RoleServer>) -> serde_json::Result<Vec<u8>> {
+    let asks = match message {
+        JsonRpcMessage::Request(_) => true,
+        JsonRpcMessage::Response(it) => matches!(it.result, ServerResult::InputRequiredResult(_)),
+        _ => false,
+    };
+    if !asks {
+        return serde_json::to_vec(message);
+    }
+    let mut value = serde_json::to_value(message)?;
+    restore_numbers(&mut value);
+    serde_json::to_vec(&value)
+}
+
+/// Writes the numbers that rmcp has in single precision with the digits that tell them apart.
+fn restore_numbers(value: &mut Value) {
+    const SINGLE: [&str; 5] =
+        ["temperature", "costPriority", "speedPriority", "intelligencePriority", "priority"];
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(restore_numbers),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let single = value.as_f64().filter(|_| SINGLE.contains(&name.as_str()));
+                #[expect(clippy::cast_possible_truncation, reason = "it was no longer than this")]
+                let short = single.map(|it| it as f32).map(|it| it.to_string().parse::<Value>());
+                match short {
+                    Some(Ok(short)) => *value = short,
+                    _ => restore_numbers(value),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
 fn usual<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Option<T> {
     let mut read = serde_json::Deserializer::from_slice(text);
     let message = object(&mut read).ok()?;

@@ -88,7 +88,14 @@ pub(crate) async fn write<W: AsyncWrite + Unpin>(
     to: &Mutex<W>,
     message: &impl Serialize,
 ) -> io::Result<()> {
-    let mut line = serde_json::to_vec(message)?;
+    write_line(to, serde_json::to_vec(message)?).await
+}
+
+/// Writes one message that is JSON already.
+pub(crate) async fn write_line<W: AsyncWrite + Unpin>(
+    to: &Mutex<W>,
+    mut line: Vec<u8>,
+) -> io::Result<()> {
     line.push(b'\n');
     let mut to = to.lock().await;
     to.write_all(&line).await?;

@@ -5,6 +5,7 @@
 //! http.rs      many clients over Streamable HTTP
 //!   │
 //! handler.rs   what a client can ask: tools, calls, resources   state.rs  what connections share
+//! info.rs      what is said about the server itself
 //!   │                                                        notifications.rs  what it is told
 //! dispatch.rs  a request of any kind as a call               prompts_and_resources.rs
 //!   │
@@ -19,6 +20,7 @@ mod catalogue;
 mod dispatch;
 mod handler;
 mod http;
+mod info;
 mod methods;
 mod notifications;
 mod own_resources;

@@ -100,6 +100,6 @@ pub async fn run(global: &Global, name: &str, shown: &[String]) -> Result<Exit, 
     }
     out.flush()?;
     drop(out);
-    report.print();
+    report.print_for_agent();
     Ok(report.exit())
 }

@@ -164,8 +164,21 @@ fn list(log: &dyn Log, wanted: &LogList, json: bool, screen: &mut Screen) -> Res
         return Ok(screen.line("no call matches")?);
     }
     let mut rows = vec![call_record::headings(screen)];
-    rows.extend(calls.iter().map(|it| call_record::row(it, screen)));
+    let shown = calls.iter().filter(|it| !has_run_since(it, &calls));
+    rows.extend(shown.map(|it| call_record::row(it, screen)));
     Ok(screen.headed_table(&rows)?)
+}
+
+/// True for a command that another agent's hook allowed, and that has run in the sandbox since: the call
+/// that ran says everything, and people read of it once.
+fn has_run_since(call: &CallRecord, calls: &[CallRecord]) -> bool {
+    let is =
+        |it: &CallRecord, operation: &str| it.field("operation").is_some_and(|it| it == operation);
+    let same = |it: &CallRecord| {
+        ["call", "conversation", "args_sha256"].iter().all(|key| it.field(key) == call.field(key))
+    };
+    is(call, "delegate")
+        && calls.iter().any(|it| is(it, "execute") && it.number() > call.number() && same(it))
 }
 
 fn show(log: &dyn Log, call: &str, json: bool, screen: &mut Screen) -> Result<(), Failure> {

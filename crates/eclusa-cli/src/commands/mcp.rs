@@ -85,6 +85,7 @@ pub(super) fn opening(
     answers: ClientAnswers,
 ) -> (Startup, OpeningFailure) {
     let wrap = Some(args.wrap.clone()).filter(|it| it.wrap);
+    let is_alone = wrap.is_some();
     let opened = OpeningFailure::default();
     let told = opened.clone();
     let opening = Startup::start(move || {
@@ -101,5 +102,5 @@ pub(super) fn opening(
             why.trim_start_matches("error: ").to_owned()
         })
     });
-    (opening, opened)
+    (if is_alone { opening.of_one_server() } else { opening }, opened)
 }

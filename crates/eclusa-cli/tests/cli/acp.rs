@@ -185,6 +185,9 @@ fn permissions_are_judged_and_people_asked_in_the_editor() {
     let asked = editor.next();
     editor.send(&json!({"id": asked["id"], "result": {"outcome": {"outcome": "cancelled"}}}));
     assert_eq!(editor.answer()["result"]["outcome"]["optionId"], "stop");
+    // What a rule denies of it is denied, and what one allows is asked about all the same.
+    editor.permission(json!({"toolCallId": "t3", "title": "rm -rf /", "kind": "execute"}));
+    assert_eq!(editor.answer()["result"]["outcome"]["optionId"], "stop");
     // Nobody was asked about this one.
     let update = json!({"sessionUpdate": "tool_call", "toolCallId": "t9", "title": "secretly",
         "status": "completed"});

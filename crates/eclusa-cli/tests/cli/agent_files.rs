@@ -149,7 +149,7 @@ fn a_machine_is_connected_once_and_given_back_byte_for_byte() {
     world.write("workspace/.claude/settings.json", "{\"disableAllHooks\": true}");
     let files = || tree(&world.path("etc"));
     let before = files();
-    for agent in ["claude-code", "codex", "gemini", "windsurf"] {
+    for agent in ["claude-code", "codex", "gemini", "windsurf", "copilot"] {
         let shown = on_machine(&world, &["--dry-run", "install", agent, "--managed"]);
         assert!(shown.code == 0 && shown.out.contains("+++ /etc/"), "{agent} {shown:?}");
         assert_eq!(files(), before, "{agent}");
@@ -170,7 +170,7 @@ fn a_machine_is_connected_once_and_given_back_byte_for_byte() {
         let again = on_machine(&world, &["uninstall", agent, "--managed"]);
         assert!(again.out.contains("nothing to take out"), "{agent} {again:?}");
     }
-    for agent in ["opencode", "cursor", "copilot", "vscode", "zed"] {
+    for agent in ["opencode", "cursor", "vscode", "zed"] {
         let ran = on_machine(&world, &["install", agent, "--managed"]);
         assert!(ran.code == 2 && ran.err.contains("no settings for a whole machine"), "{ran:?}");
         assert_eq!(files(), before, "{agent}");

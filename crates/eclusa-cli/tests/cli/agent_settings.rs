@@ -75,7 +75,8 @@ fn every_agent_is_connected_once_and_disconnected_byte_for_byte() {
         assert!(ran.out.contains("already"), "{agent} {ran:?}");
         assert_eq!(files(), installed, "{agent}");
         let status = world.eclusa(&["--json", "status", agent]);
-        let hooks = !["vscode", "zed"].contains(&agent);
+        // Hooks of Codex hold once its person has trusted them.
+        let hooks = !["codex", "zed"].contains(&agent);
         let level = if hooks { "hooked" } else { "none" };
         assert_eq!(status.json()[0]["level"], level, "{status:?}");
         assert_eq!(status.json()[0]["server"], true, "{status:?}");
@@ -237,6 +238,14 @@ fn the_installed_line_refuses_when_the_program_is_missing() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("refused"));
 }
 
+/// What Codex writes down when its person trusts our hooks.
+fn trust_codex(world: &World) {
+    let key = format!("{}:pre_tool_use:0:0", world.path("home/.codex/hooks.json").display());
+    let config = world.read("home/.codex/config.toml");
+    let state = format!("[hooks.state.{key:?}]\ntrusted_hash = \"sha256:0\"\n");
+    world.write("home/.codex/config.toml", &format!("{config}\n{state}"));
+}
+
 /// What a repository or a person can do to switch hooks off is seen, and nothing is then called held.
 #[test]
 fn hooks_that_are_switched_off_hold_nothing_and_a_name_cannot_be_guessed() {
@@ -255,6 +264,9 @@ fn hooks_that_are_switched_off_hold_nothing_and_a_name_cannot_be_guessed() {
     };
     for agent in ["claude-code", "codex", "gemini"] {
         assert_eq!(world.eclusa(&["install", agent]).code, 0);
+        if agent == "codex" {
+            trust_codex(&world);
+        }
         assert_eq!(level(agent).0, "hooked");
     }
     let ours = name(&world);

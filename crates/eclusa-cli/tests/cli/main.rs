@@ -8,6 +8,7 @@
 
 mod acp;
 mod agent_files;
+mod agent_odd_input;
 mod agent_settings;
 mod agent_trials;
 mod allow;
@@ -31,7 +32,10 @@ mod goldens;
 mod guard;
 mod home;
 mod hook;
+mod hook_attended;
 mod hook_faults;
+mod hook_foreign;
+mod hook_media;
 mod hook_names;
 mod hook_searches;
 mod hook_sessions;

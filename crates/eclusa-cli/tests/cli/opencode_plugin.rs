@@ -23,9 +23,51 @@ await hooks["tool.execute.after"]({ ...call, args }, output)
 console.log(output.output)
 "#;
 
+/// Plays opencode 2, which loads the default export alone.
+const SECOND: &str = r#"
+const { default: plugin } = await import("./eclusa.mjs")
+if (plugin.id !== "eclusa") throw new Error("no id")
+const hooks = {}
+const directory = process.cwd() + "/workspace"
+await plugin.setup({ location: { directory }, tool: { hook: async (name, hook) => (hooks[name] = hook) } })
+const call = { tool: "read", sessionID: "s", id: "c", input: { filePath: directory + "/a.txt" } }
+try {
+  await hooks["execute.before"](call)
+  console.log("runs")
+} catch (err) {
+  console.log("refused: " + err.message)
+}
+const after = { ...call, status: "completed", result: { content: "what was read" } }
+await hooks["execute.after"](after)
+console.log(after.result.content)
+const text = { type: "text", text: "ghp_0123456789abcdefghijABCDEFGHIJ012345" }
+const more = { ...call, id: "d", result: { content: [text, { type: "file", data: "pixels" }] } }
+await hooks["execute.after"](more)
+console.log(more.result.content[0].text.split("\n")[0])
+console.log(more.result.content[1].data)
+"#;
+
 /// A disk without room, where the state is kept.
 const FULL: &str =
     "mount -t tmpfs -o size=256k none state && cat /dev/zero > state/full 2>/dev/null;";
+
+/// What a call, its output, a secret and a picture come to in opencode 2, with this program in the
+/// place of ours.
+fn play_second(world: &World, program: &Path) -> [String; 4] {
+    let plugin = world.read("config/opencode/plugins/eclusa.js");
+    let ours = env!("CARGO_BIN_EXE_eclusa");
+    world.write("eclusa.mjs", &plugin.replace(ours, program.to_str().unwrap()));
+    world.write("opencode.mjs", SECOND);
+    #[expect(clippy::disallowed_methods, reason = "the test plays the agent")]
+    let mut command = std::process::Command::new("node");
+    let eclusa = world.command(&[]);
+    command.arg("opencode.mjs").current_dir(world.path(".")).env_clear();
+    command.envs(eclusa.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let lines: Vec<String> = said.lines().map(str::to_owned).collect();
+    lines.try_into().unwrap_or_else(|_| panic!("{output:?}"))
+}
 
 /// What the call and the output come to, with this program in the place of ours, after `prepare`.
 fn play(world: &World, program: &Path, prepare: &str) -> [String; 2] {
@@ -68,6 +110,16 @@ fn whatever_becomes_of_the_program_or_the_disk_a_call_is_refused_and_an_output_w
         let what = format!("{} {prepare}", program.display());
         assert!(call.starts_with("refused: eclusa: "), "{what}: {call}");
         assert!(seen.starts_with("output withheld: "), "{what}: {seen}");
+    }
+    // The same file in the form of opencode 2.
+    assert_eq!(
+        play_second(&world, ours),
+        ["runs", "what was read", "[redacted:github-token]", "pixels"]
+    );
+    for program in [script("killed", "kill -9 $$"), "/nowhere/eclusa".into()] {
+        let [call, seen, ..] = play_second(&world, &program);
+        assert!(call.starts_with("refused: eclusa: "), "{call}");
+        assert!(seen.starts_with("output withheld: "), "{seen}");
     }
     // After a call there is mostly nothing to say; before one that is no yes.
     for program in [script("unheard", &unheard), script("silent", "cat > /dev/null")] {

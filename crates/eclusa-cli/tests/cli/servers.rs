@@ -17,6 +17,7 @@ mod import;
 mod least;
 mod many;
 mod names;
+mod passed_on;
 mod pins;
 mod rude;
 mod said;

@@ -129,3 +129,24 @@ fn a_yes_to_a_script_is_bound_to_its_bytes() {
     let resumed = world.eclusa(&["resume", "1"]);
     assert!(!resumed.out.contains("swapped"), "{resumed:?}");
 }
+
+/// A model parses what a command prints, and is told its exit code by the agent.
+#[test]
+fn nothing_is_added_to_what_a_command_printed() {
+    eclusa_testing::needs!(Namespaces);
+    let world = World::with("mode = \"auto-approve\"\n");
+    for (command, code) in [("echo 42 | tee new", 0), ("echo 42; exit 3", 3)] {
+        let call = before(&world, "Bash", json!({"command": command}));
+        let ran = shell(&world, &rewritten(&claude(&world, &call)));
+        assert_eq!((ran.code, &*ran.out, &*ran.err), (code, "42\n", ""), "{command}");
+    }
+    assert_eq!(world.read("workspace/new"), "42\n");
+    // And people read of each once.
+    let listed = world.eclusa(&["log"]).out;
+    assert_eq!(listed.matches("bash").count(), 2, "{listed}");
+    // What was allowed and has not run is there.
+    let call = before(&world, "Bash", json!({"command": "echo later"}));
+    claude(&world, &call);
+    let listed = world.eclusa(&["log"]).out;
+    assert_eq!(listed.matches("bash").count(), 3, "{listed}");
+}

@@ -1,6 +1,6 @@
 //! Changes JSON with comments at one place: the rest stays byte for byte.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ pub fn set(text: &str, path: &[&str], new: &Value) -> Result<String, JsoncError>
 pub fn set_source(text: &str, path: &[&str], new: &str) -> Result<String, JsoncError> {
     let root = parse(text)?;
     let node = root.as_ref().and_then(|it| find(it, path));
-    Ok(node.map_or_else(|| text.to_owned(), |it| replaced(text, it.span.clone(), new)))
+    Ok(node.map_or_else(|| text.to_owned(), |it| spliced(text, it.span.clone(), new)))
 }
 
 /// The text with this value at the end of the list at a path of keys.
@@ -104,7 +104,10 @@ fn started(text: &str, path: &[&str], new: &Value) -> String {
     let object = pretty(&nested(path, new.clone()), "", "  ");
     match text.trim().is_empty() {
         true => format!("{object}\n"),
-        false => format!("{}\n{object}\n", text.trim_end()),
+        false => {
+            let new = format!("\n{object}\n");
+            format!("{}{}", text.trim_end(), like_lines_of(text, &new))
+        }
     }
 }
 
@@ -208,7 +211,21 @@ fn without(text: &str, container: &JsonNode, children: &[Range<usize>], start: u
     }
 }
 
+/// The text with something else in this place, in the line ends that the text has.
 fn replaced(text: &str, span: Range<usize>, new: &str) -> String {
+    spliced(text, span, &like_lines_of(text, new))
+}
+
+/// A text with its lines ended like those of another.
+pub fn like_lines_of<'a>(other: &str, text: &'a str) -> Cow<'a, str> {
+    let ends = other.find('\n').and_then(|at| other.get(..at)).is_some_and(|it| it.ends_with('\r'));
+    match ends {
+        true => text.replace("\r\n", "\n").replace('\n', "\r\n").into(),
+        false => text.into(),
+    }
+}
+
+fn spliced(text: &str, span: Range<usize>, new: &str) -> String {
     let (before, after) = (text.get(..span.start), text.get(span.end..));
     format!("{}{new}{}", before.unwrap_or_default(), after.unwrap_or_default())
 }

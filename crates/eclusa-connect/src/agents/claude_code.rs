@@ -4,8 +4,11 @@ use eclusa_config::jsonc;
 use serde_json::{Value, json};
 
 use super::{
+    cursor,
     event::{HookEvent, HookEventKind, ToolResult, unknown_event},
+    result::{reshaped, result_text, withheld},
     spec::{AgentSpec, Caveats, DenialSpec, HookSpec, ServerSpec, SwitchSpec},
+    vscode,
 };
 use crate::{
     answer::{HookOutput, HookVerdict, ResultNote, context, decided, specific},
@@ -33,10 +36,12 @@ pub(super) static CLAUDE_CODE: AgentSpec = AgentSpec {
         root_variable: Some("CLAUDE_PROJECT_DIR"),
         in_shell: true,
         can_rewrite: true,
+        asks_rewritten: true,
         can_ask: |event, attended| {
             attended && !matches!(event.mode.as_deref(), Some("bypassPermissions" | "dontAsk"))
         },
         read,
+        sender: |fields| vscode::sent(fields).or_else(|| cursor::sent(fields)),
         map,
         verdict,
         result,
@@ -55,6 +60,7 @@ pub(super) static CLAUDE_CODE: AgentSpec = AgentSpec {
             Some(json!({"type": "stdio", "command": program, "args": ["mcp"], "alwaysLoad": true}))
         },
     },
+    trust: None,
     switches: SwitchSpec {
         files: &[USER_SETTINGS, PROJECT_SETTINGS, LOCAL_SETTINGS],
         switched_off_by: |text, managed| {
@@ -128,7 +134,6 @@ fn entries(facts: &InstallFacts) -> Vec<SettingsEntry> {
 fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
     let mut event = read_as(&CLAUDE_CODE, fields)?;
     event.turn = fields.maybe_text("prompt_id")?.map(str::to_owned);
-    event.response = fields.get("tool_response").cloned();
     if let Some(error) = fields.maybe_text("error")?.filter(|_| event.name == "PostToolUseFailure")
     {
         event.result = Some(ToolResult { text: error.to_owned(), failed: true });
@@ -162,61 +167,9 @@ pub(super) fn read_as(agent: &'static AgentSpec, fields: Fields<'_>) -> Result<H
     if kind == HookEventKind::After {
         let text = fields.get("tool_response").map(result_text).unwrap_or_default();
         event.result = Some(ToolResult { text, failed: false });
+        event.response = fields.get("tool_response").cloned();
     }
     Ok(event)
-}
-
-/// The text of a result, as far as it has one.
-pub(super) fn result_text(value: &Value) -> String {
-    let text = |name: &str| value.get(name).and_then(Value::as_str).filter(|it| !it.is_empty());
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(blocks) => {
-            let texts: Vec<String> = blocks.iter().map(result_text).collect();
-            texts.join("\n")
-        }
-        Value::Object(_) => match (text("stdout"), text("stderr")) {
-            (Some(out), Some(err)) => format!("{out}\n{err}"),
-            (Some(only), None) | (None, Some(only)) => only.to_owned(),
-            (None, None) => {
-                let named = ["llmContent", "text", "content", "output", "result", "file"];
-                let found = named.iter().find_map(|it| value.get(*it)).map(result_text);
-                found.unwrap_or_else(|| value.to_string())
-            }
-        },
-        Value::Null => String::new(),
-        Value::Bool(_) | Value::Number(_) => value.to_string(),
-    }
-}
-
-/// Texts that say what a result is, and nothing of what is in it.
-const SHAPE: [&str; 5] = ["type", "filePath", "mimeType", "media_type", "mode"];
-
-/// Where the text of a result stands, first of all.
-const MAIN: [&str; 6] = ["stdout", "text", "content", "output", "result", "file"];
-
-/// A result with this text in the place of all its own, in the same shape: one of another shape is no
-/// answer for Claude Code, and the model sees what was there.
-fn reshaped(response: Option<&Value>, text: &str) -> Value {
-    let mut left = Some(text);
-    let shaped = response.map(|it| filled("", it, &mut left));
-    shaped.filter(|_| left.is_none()).unwrap_or_else(|| text.into())
-}
-
-fn filled(name: &str, value: &Value, left: &mut Option<&str>) -> Value {
-    match value {
-        Value::String(_) if !SHAPE.contains(&name) => left.take().unwrap_or_default().into(),
-        Value::Array(all) => all.iter().map(|it| filled("", it, left)).collect(),
-        Value::Object(fields) => {
-            let (mut first, mut rest): (Vec<_>, Vec<_>) =
-                fields.iter().partition(|it| MAIN.contains(&it.0.as_str()));
-            first.sort_by_key(|it| MAIN.iter().position(|name| name == it.0));
-            first.append(&mut rest);
-            let filled = first.into_iter().map(|(name, it)| (name.clone(), filled(name, it, left)));
-            Value::Object(filled.collect())
-        }
-        other => other.clone(),
-    }
 }
 
 fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
@@ -277,6 +230,7 @@ fn verdict(event: &str, verdict: &HookVerdict, _: &Value) -> HookOutput {
 
 fn result(event: &HookEvent, note: &ResultNote) -> HookOutput {
     let output = note.replacement.as_deref();
-    let output = output.map(|it| reshaped(event.response.as_ref(), it));
+    let shape = if note.withheld { withheld } else { reshaped };
+    let output = output.map(|it| shape(event.response.as_ref(), it));
     specific(&event.name, [("updatedToolOutput", output), context(note.context.as_ref())])
 }

@@ -1,13 +1,16 @@
 //! Codex, as seen with 0.166. Its hooks run in the directory of the session; `cwd` of an event is
 //! where the model wants the command to start.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 use toml_edit::DocumentMut;
 
 use super::{
     claude_code,
     event::HookEvent,
-    spec::{AgentSpec, Caveats, HookSpec, ServerSpec, SwitchSpec},
+    result::replacement,
+    spec::{AgentSpec, Caveats, HookSpec, ServerSpec, SwitchSpec, TrustSpec},
 };
 use crate::{
     answer::{HookOutput, HookVerdict, ResultNote, context, decided, specific},
@@ -33,8 +36,10 @@ pub(super) static CODEX: AgentSpec = AgentSpec {
         root_variable: None,
         in_shell: true,
         can_rewrite: true,
+        asks_rewritten: false,
         can_ask: |_, _| false,
         read,
+        sender: |_| None,
         map,
         verdict,
         result,
@@ -45,6 +50,7 @@ pub(super) static CODEX: AgentSpec = AgentSpec {
         files: &[USER_CONFIG, PROJECT_CONFIG],
         ours: |_| None,
     },
+    trust: Some(TrustSpec { file: USER_CONFIG, is_trusted }),
     switches: SwitchSpec {
         files: &[USER_CONFIG, PROJECT_CONFIG],
         switched_off_by: |text, managed| {
@@ -79,6 +85,24 @@ pub(super) static CODEX: AgentSpec = AgentSpec {
     launch: Some(launch::LAUNCH),
     import_rules: Some(rules::read),
 };
+
+/// Codex keeps a digest of each hook that its person has trusted, under the file, event and place of it.
+fn is_trusted(text: &str, hooks: &Path) -> bool {
+    let Ok(config) = text.parse::<DocumentMut>() else { return false };
+    let state = config.get("hooks").and_then(|it| it.get("state"));
+    let state = state.and_then(|it| it.as_table_like());
+    let names = [Some(hooks.to_owned()), hooks.canonicalize().ok()];
+    let ours = |key: &str| {
+        let mut files = names.iter().flatten();
+        files.any(|it| key.starts_with(&format!("{}:pre_tool_use:", it.display())))
+    };
+    let mut all = state.into_iter().flat_map(|it| it.iter());
+    all.any(|(key, hook)| {
+        let digest = hook.get("trusted_hash").and_then(|it| it.as_str());
+        let off = hook.get("enabled").and_then(|it| it.as_bool()) == Some(false);
+        ours(key) && digest.is_some() && !off
+    })
+}
 
 const EVENTS: [&str; 4] = ["PreToolUse", "PostToolUse", "SessionStart", "SessionEnd"];
 
@@ -178,7 +202,7 @@ fn verdict(event: &str, verdict: &HookVerdict, _: &Value) -> HookOutput {
 }
 
 fn result(event: &HookEvent, note: &ResultNote) -> HookOutput {
-    match &note.replacement {
+    match &replacement(event, note) {
         Some(text) => HookOutput::json(&json!({"decision": "block", "reason": text})),
         None => specific(&event.name, [context(note.context.as_ref())]),
     }

@@ -1,43 +1,51 @@
-//! Copilot CLI, from its manual: not tried with the real program.
+//! Copilot CLI, as seen with 1.0.102. Its events have no id for the call.
 
 use serde_json::{Value, json};
 
 use super::{
-    claude_code::result_text,
     cursor::unpacked,
     event::{HookEvent, HookEventKind, ToolResult},
+    result::result_text,
     spec::{AgentSpec, Caveats, HookSpec, ServerSpec, SwitchSpec},
+    vscode,
 };
 use crate::{
-    answer::{HookOutput, HookVerdict, reason, to_stderr},
-    entries::{EntryFile, InstallFacts, SettingsEntry},
+    answer::{HookOutput, HookVerdict, ResultNote, reason},
+    entries::{EntryFile, InstallFacts, SettingsEntry, second_hook_line},
     fields::Fields,
     mapped::{self, InternalTool, MappedCall, Mapping},
 };
+
+mod launch;
+
+/// A file of a person's settings.
+const fn user(name: &'static str) -> EntryFile {
+    EntryFile::Settings("COPILOT_HOME", ".copilot", name)
+}
 
 pub(super) static COPILOT: AgentSpec = AgentSpec {
     name: "copilot",
     aliases: &[],
     title: "Copilot CLI",
     hooks: Some(HookSpec {
-        tried: false,
+        tried: true,
         gates: &["preToolUse"],
         root_variable: None,
         in_shell: true,
         can_rewrite: true,
-        can_ask: |_, _| false,
+        asks_rewritten: false,
+        // After a yes to a command that we have rewritten it runs the one that was there before.
+        can_ask: |_, _| true,
         read,
+        sender: vscode::sent,
         map,
         verdict,
-        result: |_, note| to_stderr(note),
+        result,
     }),
     entries,
     servers: ServerSpec {
         lists: &[&["mcpServers"]],
-        files: &[
-            EntryFile::Home(".copilot/mcp-config.json"),
-            EntryFile::Project(".github/mcp.json"),
-        ],
+        files: &[user("mcp-config.json"), EntryFile::Project(".github/mcp.json")],
         // Nobody has seen it start our server for a project.
         ours: |facts| {
             (!facts.project).then(|| {
@@ -45,52 +53,70 @@ pub(super) static COPILOT: AgentSpec = AgentSpec {
             })
         },
     },
+    trust: None,
     switches: SwitchSpec::NONE,
     caveats: Caveats {
-        open: &[
-            "taken from its manual: not tried with the real program",
-            "`disableAllHooks` switches hooks off",
-        ],
-        open_unmanaged: &[],
+        open: &["what a failed call of its own printed cannot be redacted"],
+        open_unmanaged: &["`disableAllHooks` switches hooks off; `--managed` closes that"],
         confirm: None,
         confirm_unmanaged: None,
     },
     denials: None,
-    launch: None,
+    launch: Some(launch::LAUNCH),
     import_rules: None,
 };
 
 fn entries(facts: &InstallFacts) -> Vec<SettingsEntry> {
     let file = facts.file(
-        EntryFile::Home(".copilot/hooks/eclusa.json"),
+        user("hooks/eclusa.json"),
         EntryFile::Project(".github/hooks/eclusa.json"),
-        None,
+        Some(EntryFile::Machine("/etc/github-copilot/policy.d/50-eclusa.json")),
     );
     let entry = json!({"type": "command", "bash": COPILOT.hook_line(facts), "timeoutSec": 900});
+    // It runs a call whose hook ran out of time, unless another one says no. They run one after the
+    // other, and the second sees what the first made of the arguments.
+    let line = second_hook_line(COPILOT.name, facts);
+    let second = json!({"type": "command", "bash": line, "timeoutSec": 60});
     let (purpose, path) = ("the version of the file", vec!["version"]);
     let mut all = vec![SettingsEntry::value(file, purpose, path, json!(1))];
-    for event in ["preToolUse", "postToolUse"] {
+    all.push(COPILOT.hook(file, "preToolUse", entry.clone()));
+    all.push(COPILOT.second_hook(file, "preToolUse", second));
+    for event in ["postToolUse", "postToolUseFailure", "sessionEnd"] {
         all.push(COPILOT.hook(file, event, entry.clone()));
     }
     all
 }
 
-/// Its events have no name: one with a result is an event after the call.
+/// Its events have no name: they are told by what they bring.
 fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
-    let result = fields.get("toolResult");
-    let (kind, name) = match result {
-        None => (HookEventKind::Before, "preToolUse"),
-        Some(_) => (HookEventKind::After, "postToolUse"),
+    let (result, error) = (fields.get("toolResult"), fields.get("error"));
+    let (kind, name) = match (fields.get("toolName"), result, error) {
+        (Some(_), None, None) => (HookEventKind::Before, "preToolUse"),
+        (Some(_), Some(_), _) => (HookEventKind::After, "postToolUse"),
+        (Some(_), None, Some(_)) => (HookEventKind::After, "postToolUseFailure"),
+        (None, ..) if fields.get("toolArgs").is_some() => {
+            return Err("`toolName` is missing".to_owned());
+        }
+        (None, ..) if fields.get("reason").is_some() => (HookEventKind::SessionEnd, "sessionEnd"),
+        (None, ..) if fields.get("sessionId").is_some() => (HookEventKind::Other, "other"),
+        (None, ..) => return Err("`toolName` is missing".to_owned()),
     };
     let session = fields.maybe_text("sessionId")?.unwrap_or("copilot");
     let mut event = HookEvent::new(&COPILOT, kind, name, session);
     event.directory = fields.maybe_text("cwd")?.map(str::to_owned);
+    if !matches!(kind, HookEventKind::Before | HookEventKind::After) {
+        return Ok(event);
+    }
     event.tool = fields.text("toolName")?.to_owned();
     event.input = unpacked(fields.get("toolArgs"))?;
-    event.result = result.map(|it| ToolResult {
-        text: it.get("textResultForLlm").map(result_text).unwrap_or_default(),
-        failed: it.get("resultType").is_some_and(|it| it == "failure"),
-    });
+    if kind == HookEventKind::After {
+        let text = result.and_then(|it| it.get("textResultForLlm")).or(error);
+        event.result = Some(ToolResult {
+            text: text.map(result_text).unwrap_or_default(),
+            failed: result.is_none_or(|it| it.get("resultType").is_some_and(|it| it == "failure")),
+        });
+        event.response = result.cloned();
+    }
     Ok(event)
 }
 
@@ -106,10 +132,17 @@ fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
         }
         "apply_patch" => mapped::patch(input, &["input", "patch"])?,
         "web_fetch" => mapped::call("web_fetch", json!({"url": input.text("url")?})),
-        "task" => MappedCall::Internal(InternalTool::Subagent),
-        "update_todo" | "ask_user" | "report_intent" => {
-            MappedCall::Internal(InternalTool::Bookkeeping)
-        }
+        "task" | "write_agent" => MappedCall::Internal(InternalTool::Subagent),
+        "update_todo"
+        | "ask_user"
+        | "report_intent"
+        | "read_bash"
+        | "list_bash"
+        | "stop_bash"
+        | "read_agent"
+        | "list_agents"
+        | "skill"
+        | "fetch_copilot_cli_documentation" => MappedCall::Internal(InternalTool::Bookkeeping),
         // Tools of servers are SERVER-TOOL, and nothing tells where one name ends.
         name => match name.strip_prefix("eclusa-") {
             Some(tool) => MappedCall::OwnServer { tool: tool.to_owned() },
@@ -124,7 +157,10 @@ fn verdict(_: &str, verdict: &HookVerdict, old: &Value) -> HookOutput {
         |why: &str| json!({"permissionDecision": "deny", "permissionDecisionReason": reason(why)});
     HookOutput::json(&match verdict {
         HookVerdict::Allow { .. } => return HookOutput::nothing(),
-        HookVerdict::Deny(why) | HookVerdict::Ask(why) => deny(why),
+        HookVerdict::Deny(why) => deny(why),
+        HookVerdict::Ask(why) => {
+            json!({"permissionDecision": "ask", "permissionDecisionReason": reason(why)})
+        }
         HookVerdict::Rewrite { ask: Some(why), .. } => deny(why),
         HookVerdict::Rewrite { input, .. } => {
             let mut args = old.clone();
@@ -134,4 +170,23 @@ fn verdict(_: &str, verdict: &HookVerdict, old: &Value) -> HookOutput {
             json!({"permissionDecision": "allow", "modifiedArgs": args})
         }
     })
+}
+
+/// The result with another text in it. Of one that nobody may see nothing else is left.
+fn result(event: &HookEvent, note: &ResultNote) -> HookOutput {
+    let context = note.context.as_ref().map(|it| format!("eclusa: {it}"));
+    let (Some(text), Some(response)) = (&note.replacement, &event.response) else {
+        let said = note.replacement.iter().chain(&context);
+        let stderr = said.map(|it| format!("{it}\n")).collect();
+        return HookOutput { stderr, ..HookOutput::default() };
+    };
+    let text = context.iter().fold(text.clone(), |text, it| format!("{text}\n{it}"));
+    let mut result = json!({"resultType": "success"});
+    if let (false, Some(_)) = (note.withheld, response.as_object()) {
+        result = response.clone();
+    }
+    if let Some(fields) = result.as_object_mut() {
+        fields.insert("textResultForLlm".to_owned(), text.into());
+    }
+    HookOutput::json(&json!({"modifiedResult": result}))
 }

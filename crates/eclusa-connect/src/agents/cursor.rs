@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    claude_code::result_text,
     event::{HookEvent, HookEventKind, ToolResult, unknown_event},
+    result::result_text,
     spec::{AgentSpec, Caveats, HookSpec, ServerSpec, SwitchSpec},
 };
 use crate::{
@@ -30,10 +30,13 @@ pub(super) static CURSOR: AgentSpec = AgentSpec {
         root_variable: Some("CURSOR_PROJECT_DIR"),
         in_shell: true,
         can_rewrite: false,
+        asks_rewritten: false,
         can_ask: |event, _| {
-            matches!(event.name.as_str(), "beforeShellExecution" | "beforeMCPExecution")
+            let asks = ["beforeShellExecution", "beforeMCPExecution"];
+            !event.is_foreign && asks.contains(&event.name.as_str())
         },
         read,
+        sender: |_| None,
         map,
         verdict,
         result: |_, note| to_stderr(note),
@@ -44,6 +47,7 @@ pub(super) static CURSOR: AgentSpec = AgentSpec {
         files: &[EntryFile::Home(".cursor/mcp.json"), EntryFile::Project(".cursor/mcp.json")],
         ours: |facts| Some(json!({"command": facts.program, "args": ["mcp"]})),
     },
+    trust: None,
     switches: SwitchSpec::NONE,
     caveats: Caveats {
         open: &["taken from its manual: not tried with the real program"],
@@ -64,6 +68,12 @@ fn entries(facts: &InstallFacts) -> Vec<SettingsEntry> {
     let mut all = vec![SettingsEntry::value(hooks, purpose, path, json!(1))];
     all.extend(GATES.map(|event| CURSOR.hook(hooks, event, entry.clone())));
     all
+}
+
+/// Whether this is an event of Cursor, which runs hooks in the settings of Claude Code too.
+pub(super) fn sent(fields: Fields<'_>) -> Option<&'static AgentSpec> {
+    let own = ["cursor_version", "conversation_id"];
+    own.iter().any(|it| fields.get(it).is_some()).then_some(&CURSOR)
 }
 
 fn read(fields: Fields<'_>) -> Result<HookEvent, String> {

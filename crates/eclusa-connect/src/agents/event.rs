@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::AgentSpec;
 use crate::{
-    answer::{HookOutput, HookVerdict, ResultNote},
+    answer::{HookOutput, HookVerdict, ResultNote, reason},
     fields::Fields,
     mapped::{self, MappedCall, server_call},
 };
@@ -42,7 +42,9 @@ pub struct HookEvent {
     pub version: Option<String>,
     /// What came of the call, in an event after it.
     pub result: Option<ToolResult>,
-    /// The same as the agent has it, where what takes its place must have its shape.
+    /// True when another agent's settings brought us this event: it may come a second time.
+    pub is_foreign: bool,
+    /// The same as the agent has it: what takes its place must have its shape, or tell what is missing.
     pub response: Option<Value>,
 }
 
@@ -118,6 +120,7 @@ impl HookEvent {
             mode: None,
             version: None,
             result: None,
+            is_foreign: false,
             response: None,
         }
     }
@@ -161,7 +164,14 @@ impl HookEvent {
 
     /// The verdict, for the agent.
     pub fn answer(&self, verdict: &HookVerdict) -> HookOutput {
-        self.agent.verdict(&self.name, verdict, &self.input)
+        let output = self.agent.verdict(&self.name, verdict, &self.input);
+        match verdict {
+            // Which of the two forms counts there is not known: the exit code does in both.
+            HookVerdict::Deny(why) if self.is_foreign => {
+                HookOutput { stderr: format!("{}\n", reason(why)), code: 2, ..output }
+            }
+            _ => output,
+        }
     }
 
     /// What is said of a call that has run.
@@ -179,6 +189,7 @@ impl HookEvent {
                 let note = ResultNote {
                     replacement: Some(format!("output withheld: {why}")),
                     context: None,
+                    withheld: true,
                 };
                 let output = self.answer_result(&note);
                 HookOutput { stderr: format!("eclusa: {why}\n"), ..output }

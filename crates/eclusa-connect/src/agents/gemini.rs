@@ -6,11 +6,12 @@ use serde_json::{Value, json};
 use super::{
     claude_code,
     event::HookEvent,
+    result::replacement,
     spec::{AgentSpec, Caveats, HookSpec, ServerSpec, SwitchSpec},
 };
 use crate::{
     answer::{HookOutput, HookVerdict, ResultNote, context, reason, specific},
-    entries::{EntryFile, InstallFacts, SettingsEntry},
+    entries::{EntryFile, InstallFacts, SettingsEntry, second_hook_line},
     fields::Fields,
     mapped::{self, EclusaCall, InternalTool, MappedCall, Mapping},
 };
@@ -39,8 +40,10 @@ pub(super) static GEMINI: AgentSpec = AgentSpec {
         root_variable: Some("GEMINI_PROJECT_DIR"),
         in_shell: true,
         can_rewrite: true,
+        asks_rewritten: false,
         can_ask: |_, _| false,
         read,
+        sender: |_| None,
         map,
         verdict,
         result,
@@ -51,6 +54,7 @@ pub(super) static GEMINI: AgentSpec = AgentSpec {
         files: &[USER_SETTINGS, PROJECT_SETTINGS, MACHINE_SETTINGS],
         ours: |facts| Some(json!({"command": facts.program, "args": ["mcp"], "trust": true})),
     },
+    trust: None,
     switches: SwitchSpec {
         files: &[USER_SETTINGS, PROJECT_SETTINGS],
         switched_off_by,
@@ -59,10 +63,7 @@ pub(super) static GEMINI: AgentSpec = AgentSpec {
         looks_above: true,
     },
     caveats: Caveats {
-        open: &[
-            "a hook that is stopped until its time is up lets the call pass",
-            "a folder that is not trusted runs no hooks",
-        ],
+        open: &["a folder that is not trusted runs no hooks"],
         open_unmanaged: &[],
         confirm: Some("trust the folder when Gemini CLI asks: elsewhere it runs no hooks"),
         confirm_unmanaged: None,
@@ -78,9 +79,18 @@ fn entries(facts: &InstallFacts) -> Vec<SettingsEntry> {
     let command = json!({
         "type": "command", "command": GEMINI.hook_line(facts), "name": name, "timeout": 900_000,
     });
-    let entry = json!({"matcher": "*", "hooks": [command]});
-    let events = ["BeforeTool", "AfterTool"];
-    let mut all = events.map(|it| GEMINI.hook(settings, it, entry.clone())).to_vec();
+    // It runs a call whose hook ran out of time, unless another one says no. One after the other, so
+    // that the second sees what the first made of the input.
+    let second = json!({
+        "type": "command", "command": second_hook_line(GEMINI.name, facts),
+        "name": format!("{name}-second"), "timeout": 60_000,
+    });
+    let before = json!({"matcher": "*", "sequential": true, "hooks": [command, second]});
+    let after = json!({"matcher": "*", "hooks": [command]});
+    let mut all = vec![
+        GEMINI.hook(settings, "BeforeTool", before),
+        GEMINI.hook(settings, "AfterTool", after),
+    ];
     let (purpose, path) = ("switches hooks on", vec!["hooksConfig", "enabled"]);
     all.push(SettingsEntry::value(settings, purpose, path, json!(true)));
     all
@@ -203,7 +213,7 @@ fn verdict(_: &str, verdict: &HookVerdict, _: &Value) -> HookOutput {
 }
 
 fn result(event: &HookEvent, note: &ResultNote) -> HookOutput {
-    match &note.replacement {
+    match &replacement(event, note) {
         Some(text) => HookOutput::json(&json!({"decision": "deny", "reason": text})),
         None => specific(&event.name, [context(note.context.as_ref())]),
     }

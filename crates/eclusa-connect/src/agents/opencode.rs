@@ -1,4 +1,5 @@
-//! opencode, as seen with 1.18. It runs plugins inside itself; ours sends these events.
+//! opencode, as seen with 1.18. It runs plugins inside itself; ours sends these events, also from
+//! opencode 2, whose form of plugins is taken from its manual.
 
 use serde_json::{Value, json};
 
@@ -32,8 +33,10 @@ pub(super) static OPENCODE: AgentSpec = AgentSpec {
         // Its plugin starts us without a shell.
         in_shell: false,
         can_rewrite: true,
+        asks_rewritten: false,
         can_ask: |_, _| false,
         read,
+        sender: |_| None,
         map,
         verdict,
         result,
@@ -53,6 +56,7 @@ pub(super) static OPENCODE: AgentSpec = AgentSpec {
             Some(json!({"type": "local", "command": [facts.program, "mcp"], "enabled": true}))
         },
     },
+    trust: None,
     switches: SwitchSpec::NONE,
     caveats: Caveats {
         open: &[
@@ -106,7 +110,8 @@ fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
 
 fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
     Ok(match event.tool.as_str() {
-        "bash" => event.shell(input.text("command")?, input.maybe_text("workdir")?),
+        // The second is what opencode 2 calls it.
+        "bash" | "shell" => event.shell(input.text("command")?, input.maybe_text("workdir")?),
         "read" => mapped::read(input.any_text(&["filePath", "file_path"])?),
         "write" => mapped::write(input.text("filePath")?, input.text("content")?),
         "edit" => mapped::edit(
@@ -124,7 +129,7 @@ fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
         "grep" => mapped::search("grep", input, &["path"])?,
         "list" => mapped::search("list", input, &["path"])?,
         "webfetch" => mapped::call("web_fetch", json!({"url": input.text("url")?})),
-        "task" => MappedCall::Internal(InternalTool::Subagent),
+        "task" | "subagent" => MappedCall::Internal(InternalTool::Subagent),
         "todowrite" | "todoread" | "question" | "skill" | "invalid" => {
             MappedCall::Internal(InternalTool::Bookkeeping)
         }

@@ -1,13 +1,15 @@
 //! What is particular to an agent, as a value.
 
-use std::fmt;
+use std::{fmt, path::Path};
 
 use serde_json::Value;
 
 use super::event::{HookEvent, UnreadableEvent};
 use crate::{
     answer::{self, HookOutput, HookVerdict, ResultNote},
-    entries::{EntryChange, EntryFile, InstallFacts, SettingsEntry, hook_line, hook_mark},
+    entries::{
+        EntryChange, EntryFile, InstallFacts, SettingsEntry, hook_line, hook_mark, second_hook_mark,
+    },
     fields::Fields,
     guard::GuardSpec,
     imported_rules::ImportedRules,
@@ -29,6 +31,8 @@ pub struct AgentSpec {
     pub(crate) entries: fn(&InstallFacts) -> Vec<SettingsEntry>,
     /// Where it keeps its MCP servers.
     pub(crate) servers: ServerSpec,
+    /// Where it keeps which hooks its person trusts; `None`: it runs all of them.
+    pub(crate) trust: Option<TrustSpec>,
     /// Where its hooks can be switched off.
     pub(crate) switches: SwitchSpec,
     /// What hooks leave to its person.
@@ -57,11 +61,15 @@ pub(crate) struct HookSpec {
     pub(crate) in_shell: bool,
     /// True when a hook can put another command in the place of a shell command.
     pub(crate) can_rewrite: bool,
+    /// True when what it shows its person and runs after a yes is the command that we put there.
+    pub(crate) asks_rewritten: bool,
     /// True when the agent shows its person a question of ours instead of running the call. The
     /// flag: whether a person sits there, as far as the agent says.
     pub(crate) can_ask: fn(&HookEvent, bool) -> bool,
     /// What its hook sent.
     pub(crate) read: fn(Fields<'_>) -> Result<HookEvent, String>,
+    /// Whose event it is, where others run the hooks of this agent's settings as well.
+    pub(crate) sender: fn(Fields<'_>) -> Option<&'static AgentSpec>,
     /// What a call is in our words.
     pub(crate) map: fn(&HookEvent, Fields<'_>) -> Mapping,
     /// A verdict in its language: the event's name, the verdict, and the input as it was.
@@ -79,6 +87,14 @@ pub(crate) struct ServerSpec {
     pub(crate) files: &'static [EntryFile],
     /// Our server, as its list has it; `None`: there is none, or it is not put into a list of JSON.
     pub(crate) ours: fn(&InstallFacts) -> Option<Value>,
+}
+
+/// Where an agent keeps which hooks its person trusts: it runs no others.
+pub(crate) struct TrustSpec {
+    /// A file of the person's own.
+    pub(crate) file: EntryFile,
+    /// True when its text says that the hooks of this file are trusted.
+    pub(crate) is_trusted: fn(&str, &Path) -> bool,
 }
 
 /// Where an agent's hooks can be switched off, or be led to other rules than the person's.
@@ -145,8 +161,10 @@ pub(crate) struct DenialSpec {
 pub(crate) struct LaunchSpec {
     /// What it is called.
     pub(crate) program: &'static str,
-    /// In a sandbox of its own.
-    pub(crate) guard: GuardSpec,
+    /// The lines of versions with which hooks were seen to hold.
+    pub(crate) majors: &'static [u32],
+    /// In a sandbox of its own; `None`: it was not tried there.
+    pub(crate) guard: Option<GuardSpec>,
     /// With a scripted model.
     pub(crate) trial: TrialSpec,
 }
@@ -202,9 +220,11 @@ impl AgentSpec {
         let value: Value = serde_json::from_slice(bytes)
             .map_err(|err| UnreadableEvent(format!("it is not JSON: {err}")))?;
         let fields = Fields::new(&value, "it")?;
-        match &self.hooks {
-            Some(hooks) => Ok((hooks.read)(fields)?),
-            None => Err(UnreadableEvent(format!("{self} has no hooks"))),
+        let none = || UnreadableEvent(format!("{self} has no hooks"));
+        let hooks = self.hooks.as_ref().ok_or_else(none)?;
+        match (hooks.sender)(fields).and_then(|it| it.hooks.as_ref()) {
+            Some(theirs) => Ok(HookEvent { is_foreign: true, ..(theirs.read)(fields)? }),
+            None => Ok((hooks.read)(fields)?),
         }
     }
 
@@ -270,6 +290,19 @@ impl AgentSpec {
         let path = vec!["hooks", event];
         let change = EntryChange::JsonHook { path, value, mark: hook_mark(self.name) };
         SettingsEntry { file, purpose: "asks eclusa before its own tools run", is_gate, change }
+    }
+
+    /// The second hook for an event, behind the first.
+    pub(super) fn second_hook(
+        &self,
+        file: EntryFile,
+        event: &'static str,
+        value: Value,
+    ) -> SettingsEntry {
+        let path = vec!["hooks", event];
+        let change = EntryChange::JsonHook { path, value, mark: second_hook_mark(self.name) };
+        let purpose = "refuses what the hook before it has not judged";
+        SettingsEntry { file, purpose, is_gate: true, change }
     }
 
     /// What a hook runs.

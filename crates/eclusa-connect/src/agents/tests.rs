@@ -4,7 +4,7 @@ use super::AgentSpec;
 use crate::guard::{GUARD_TOOLS_PATH, GuardForm, GuardSpec, TOKEN};
 
 fn guard(program: &str) -> &'static GuardSpec {
-    &AgentSpec::of_program(program).unwrap().1.guard
+    AgentSpec::of_program(program).unwrap().1
 }
 
 fn words(text: &str) -> Vec<String> {

@@ -25,8 +25,10 @@ pub(super) static WINDSURF: AgentSpec = AgentSpec {
         root_variable: None,
         in_shell: true,
         can_rewrite: false,
+        asks_rewritten: false,
         can_ask: |_, _| false,
         read,
+        sender: |_| None,
         map,
         verdict: by_exit_code,
         result: |_, note| to_stderr(note),
@@ -37,6 +39,7 @@ pub(super) static WINDSURF: AgentSpec = AgentSpec {
         files: &[EntryFile::Home(".codeium/windsurf/mcp_config.json")],
         ours: |facts| Some(json!({"command": facts.program, "args": ["mcp"]})),
     },
+    trust: None,
     switches: SwitchSpec::NONE,
     caveats: Caveats {
         open: &["taken from its manual: not tried with the real program"],

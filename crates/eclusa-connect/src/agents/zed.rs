@@ -19,6 +19,7 @@ pub(super) static ZED: AgentSpec = AgentSpec {
         ],
         ours: |facts| Some(json!({"command": facts.program, "args": ["mcp"]})),
     },
+    trust: None,
     switches: SwitchSpec::NONE,
     caveats: Caveats::NO_HOOKS,
     denials: None,

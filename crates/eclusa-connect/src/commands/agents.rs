@@ -42,6 +42,10 @@ cannot be written, a crash, more than 10 seconds. Exit code 2 then, and the reas
         /// The agent
         #[arg(help = agent_help(AgentSpec::has_hooks))]
         agent: String,
+        /// Only see whether the hook before this one allowed the call as it is now: for agents that run a call
+        /// whose hook ran out of time
+        #[arg(long, hide = true)]
+        second: bool,
     },
     /// Connect an agent: its tools ask the gate, and the gate's tools are offered to it
     #[command(after_help = "\
@@ -142,9 +146,9 @@ Levels: `managed` (only an administrator can switch it off), `hooked` (you, or t
 named, can), `watched` (it tells of its calls afterwards, and nothing stops them), `none`. A level \
 says what is written in the settings; `proven` says that the real agent was seen to obey it here.
 
---prove starts the agent three times, with a copy of your settings in a home of its own and a \
+--prove starts the agent four times, with a copy of your settings in a home of its own and a \
 scripted model on loopback: a command that a rule allows must run, one that a rule denies must not, \
-and with eclusa missing none may. Your key is not used. It is kept until the agent's program or its \
+with eclusa missing none may, and a secret that a command prints must not reach the model. Your key is not used. It is kept until the agent's program or its \
 settings change. Works with {agents}.
 
 Exit codes: 0 every agent that was asked about is held (with --prove: and proven), 1 one is not."
@@ -153,8 +157,8 @@ Exit codes: 0 every agent that was asked about is held (with --prove: and proven
 
 fn guard_help() -> String {
     let launched = AGENTS.iter().filter_map(|it| it.launch.as_ref());
-    let headless =
-        launched.filter_map(|it| Some(format!("{} {}", it.program, it.guard.headless.first()?)));
+    let headless = launched
+        .filter_map(|it| Some(format!("{} {}", it.program, it.guard.as_ref()?.headless.first()?)));
     let headless = headless.collect::<Vec<_>>().join(", ");
     format!(
         "\

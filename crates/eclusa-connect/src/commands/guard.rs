@@ -74,8 +74,7 @@ pub struct GuardArgs {
 pub(super) async fn run(global: &Global, args: GuardArgs) -> Result<Exit, Failure> {
     let ctx = AppContext::open(global)?;
     let program = args.command.first().map(String::as_str).unwrap_or_default();
-    let (agent, launch) = AgentSpec::of_program(program).ok_or_else(|| unsupported(program))?;
-    let row = &launch.guard;
+    let (agent, row) = AgentSpec::of_program(program).ok_or_else(|| unsupported(program))?;
     let headless = row.is_headless(&args.command);
     let form = form(agent, row, &args, headless)?;
     let key = key(agent, row, args.key.as_deref())?;
@@ -127,6 +126,7 @@ pub(super) async fn run(global: &Global, args: GuardArgs) -> Result<Exit, Failur
 /// What is said of a program that is no agent's.
 fn unsupported(program: &str) -> Failure {
     let launched = AGENTS.iter().filter_map(|it| it.launch.as_ref());
+    let launched = launched.filter(|it| it.guard.is_some());
     let names: Vec<&str> = launched.map(|it| it.program).collect();
     let names = names.join(", ");
     Failure::usage(format!("cannot guard `{}`", sanitize(program)))

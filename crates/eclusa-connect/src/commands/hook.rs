@@ -73,8 +73,18 @@ struct HookProgress {
     asking: PersonAsked,
 }
 
+/// Which hook of an agent this is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HookTurn {
+    /// It judges.
+    First,
+    /// It sees whether the first has allowed the call as it is now: some agents run a call whose hook
+    /// ran out of time.
+    Second,
+}
+
 /// Reads one event from stdin and answers it.
-pub fn run(global: Global, agent: &str) -> ExitCode {
+pub fn run(global: Global, agent: &str, turn: HookTurn) -> ExitCode {
     let agent = match AgentSpec::named(agent) {
         Ok(agent) => agent,
         Err(err) => {
@@ -89,7 +99,7 @@ pub fn run(global: Global, agent: &str) -> ExitCode {
         // Nobody waits for this thread: when time is up, the process ends around it.
         std::thread::Builder::new()
             .stack_size(STACK)
-            .spawn(move || send.send(work(&global, agent, &progress)))
+            .spawn(move || send.send(work(&global, agent, turn, &progress)))
     };
     let output = match worker {
         Ok(_) => wait(agent, LIMITS, &progress, receive),
@@ -162,7 +172,7 @@ fn print(output: &HookOutput) -> ExitCode {
 }
 
 /// Everything between the event and its answer.
-fn work(global: &Global, agent: &AgentSpec, progress: &HookProgress) -> HookOutput {
+fn work(global: &Global, agent: &AgentSpec, turn: HookTurn, progress: &HookProgress) -> HookOutput {
     let mut bytes = Vec::new();
     let read = std::io::stdin().lock().take(MAX_EVENT + 1).read_to_end(&mut bytes);
     if let Err(err) = read {
@@ -177,7 +187,7 @@ fn work(global: &Global, agent: &AgentSpec, progress: &HookProgress) -> HookOutp
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let answered = match runtime {
-        Ok(runtime) => runtime.block_on(answer(global, event, &progress.asking)),
+        Ok(runtime) => runtime.block_on(answer(global, event, turn, &progress.asking)),
         Err(err) => Err(format!("the hook could not start: {err}")),
     };
     answered.unwrap_or_else(|why| event.failure(&why))
@@ -186,9 +196,15 @@ fn work(global: &Global, agent: &AgentSpec, progress: &HookProgress) -> HookOutp
 async fn answer(
     global: &Global,
     event: &HookEvent,
+    turn: HookTurn,
     asking: &PersonAsked,
 ) -> Result<HookOutput, String> {
     match event.kind {
+        HookEventKind::Before if turn == HookTurn::Second => {
+            let session = HookSession::open(global, event)?;
+            Ok(event.answer(&before::confirm(&session, event)))
+        }
+        _ if turn == HookTurn::Second => Ok(HookOutput::default()),
         HookEventKind::Before => {
             let session = HookSession::open(global, event)?;
             Ok(event.answer(&before::judge(&session, event, asking).await?))

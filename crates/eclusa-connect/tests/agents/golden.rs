@@ -63,9 +63,10 @@ fn one(agent: &AgentSpec, line: &str, text: &mut String, answered: &mut BTreeSet
             say(text, "rewrite+ask", &event.answer(&rewrite(Some("look first"))));
         }
         HookEventKind::After => {
-            let note = ResultNote { replacement: Some("[redacted]".to_owned()), context: None };
+            let note =
+                ResultNote { replacement: Some("[redacted]".to_owned()), ..ResultNote::default() };
             say(text, "replace", &event.answer_result(&note));
-            let note = ResultNote { replacement: None, context: Some("call 7".to_owned()) };
+            let note = ResultNote { context: Some("call 7".to_owned()), ..ResultNote::default() };
             say(text, "context", &event.answer_result(&note));
             say(text, "nothing", &event.answer_result(&ResultNote::default()));
         }

@@ -4,16 +4,16 @@ use eclusa::{Decision, Gate, ToolCall};
 use rmcp::{
     ErrorData,
     model::{
-        ClientRequest, CompleteRequest, CompleteRequestParams, CompleteResult, Reference,
-        ServerResult,
+        ClientRequest, CompleteRequest, CompleteRequestParams, CompleteResult, Implementation,
+        Reference, ServerResult,
     },
 };
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
 
 use super::{
-    Gateway, Notification, ResourceWatch, ToolDisplay, resource_tool::Kind, sanitize::sanitize,
-    upstream::Upstream,
+    Gateway, Notification, ResourceWatch, ToolDisplay, icons, resource_tool::Kind,
+    sanitize::sanitize, upstream::Upstream,
 };
 
 impl Gateway {
@@ -35,6 +35,13 @@ impl Gateway {
         };
         let all: Vec<String> = self.servers.iter().filter_map(said).collect();
         (!all.is_empty()).then(|| all.join("\n\n"))
+    }
+
+    /// What the one server that is wrapped says it is, and says to models.
+    pub(crate) fn about_itself(&self) -> (Option<Implementation>, Option<String>) {
+        let server = self.servers.first();
+        let info = server.and_then(|it| it.implementation());
+        (info, server.and_then(|it| it.instructions()))
     }
 
     /// What models are told of tools of servers that are not in the list, if there are any.
@@ -123,6 +130,18 @@ fn not_denied(gate: &Gate, tool: String, args: Value) -> Result<(), ErrorData> {
 }
 
 impl Upstream {
+    /// Its name, title and version, as it tells them.
+    fn implementation(&self) -> Option<Implementation> {
+        let info = self.up()?.peer.peer_info()?;
+        let mut said = info.server_info.clone()?;
+        for text in [Some(&mut said.name), Some(&mut said.version), said.title.as_mut()] {
+            text.into_iter().for_each(|it| *it = sanitize(it));
+        }
+        said.description = said.description.as_deref().map(sanitize);
+        said.icons = icons::icons(said.icons.as_deref(), &self.settings);
+        Some(said)
+    }
+
     /// What the server says about itself, as far as it goes.
     fn instructions(&self) -> Option<String> {
         let info = self.up()?.peer.peer_info()?;

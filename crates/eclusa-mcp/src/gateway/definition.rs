@@ -158,7 +158,10 @@ impl ToolDefinition {
             flags,
             pinned,
             title: tool.title.as_deref().map(sanitize),
-            annotations: tool.annotations.clone(),
+            annotations: tool.annotations.clone().map(|mut it| {
+                it.title = it.title.as_deref().map(sanitize);
+                it
+            }),
             icons,
             meta,
             description,

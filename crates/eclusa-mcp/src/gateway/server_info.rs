@@ -77,6 +77,11 @@ impl Upstream {
             let test = self.command_for_people("test");
             return Some(format!("The server `{name}` is down; {test} tells a person why."));
         }
+        if self.is_starting() {
+            return Some(format!(
+                "The server `{name}` has not started yet: its tools are listed once it has."
+            ));
+        }
         let stopped = self.tool_catalogue().tools.iter().filter(|it| it.changed.is_some()).count();
         (stopped > 0).then(|| {
             let review = self.command_for_people("review");

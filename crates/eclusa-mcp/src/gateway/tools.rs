@@ -15,6 +15,7 @@ use rmcp::{
     service::{Peer, ServiceError},
 };
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{
     definition::{DefinitionFlag, ToolDefinition},
@@ -47,12 +48,14 @@ pub(crate) struct ToolDisplay {
     pub(crate) name: Option<String>,
     /// The server's title for it.
     pub(crate) title: Option<String>,
-    /// What the server says about it, if that is believed.
+    /// What the server hints at. Clients go by it; the gate does so only where the server is trusted.
     pub(crate) annotations: Option<ToolAnnotations>,
     /// The server's pictures for it.
     pub(crate) icons: Option<Vec<Icon>>,
     /// The server's remarks for programs, if it is trusted.
     pub(crate) meta: Option<MetaObject>,
+    /// Its schema, as the server has it.
+    pub(crate) input: Option<Value>,
     /// What was registered: the same is not registered again, so that nobody is told of a change
     /// that is none.
     revision: String,
@@ -218,7 +221,7 @@ impl Upstream {
         let withheld = changed.is_some();
         // A schema that names no argument says nothing about which there are; and of a tool that is
         // withheld the review is told, not its arguments.
-        let named = definition.input.get("properties").and_then(serde_json::Value::as_object);
+        let named = definition.input.get("properties").and_then(Value::as_object);
         let extra = match named.is_some_and(|it| !it.is_empty()) && !withheld {
             true => ExtraArgs::Refuse,
             false => ExtraArgs::Keep,
@@ -274,12 +277,10 @@ impl Upstream {
             name: self.plain_name(definition),
             // Nothing of what nobody has looked at yet.
             title: definition.title.clone().filter(|_| !changed),
-            annotations: definition
-                .annotations
-                .clone()
-                .filter(|_| self.settings.trusted && !changed),
+            annotations: definition.annotations.clone().filter(|_| !changed),
             icons: definition.icons.clone().filter(|_| !changed),
             meta: definition.meta.clone().filter(|_| !changed),
+            input: Some(definition.input.clone()).filter(|_| !changed),
             revision: format!("{} {changed}", digest(&definition.pinned)),
         }
     }

@@ -211,6 +211,10 @@ impl Upstream {
         matches!(&*self.state.borrow(), State::Down(_))
     }
 
+    pub(super) fn is_starting(&self) -> bool {
+        matches!(&*self.state.borrow(), State::Starting)
+    }
+
     /// Why it is down, if it is, and what to do.
     pub(super) fn down_message(&self) -> Option<String> {
         match &*self.state.borrow() {
@@ -281,6 +285,10 @@ impl Upstream {
         loop {
             let began = Instant::now();
             let Some(why) = self.live().await else { continue };
+            // It told its era too late for its first start: whoever waits for it waits on.
+            if self.is_starting() && self.era.known().is_some() {
+                continue;
+            }
             // It may be in words of the server's own.
             let why = sanitize(&why);
             tracing::warn!(server = self.settings.name, "a server is down: {why}");

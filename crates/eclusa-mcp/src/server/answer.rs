@@ -85,6 +85,23 @@ pub(crate) fn set_remark(result: &mut CallToolResult, remark: String) {
     }
 }
 
+/// True for a client that takes a text that is JSON for the structure of a result, and then refuses
+/// the result unless that is an object: Gemini CLI, as seen with 0.61.
+pub(crate) fn reads_texts_as_json(client: &str) -> bool {
+    client.starts_with("gemini-cli")
+}
+
+/// Says what the structure of a result is, where such a client would make a wrong one of its text.
+pub(crate) fn state_structure(result: &mut CallToolResult) {
+    let first = result.content.first().and_then(ContentBlock::as_text);
+    let read = first.and_then(|it| serde_json::from_str::<Value>(&it.text).ok());
+    if let Some(value) = read.filter(|it| !it.is_object())
+        && result.structured_content.is_none()
+    {
+        result.structured_content = Some(json!({"result": value}));
+    }
+}
+
 /// What a model is told that goes on after a person has ended the turn.
 pub(crate) fn turn_ended() -> CallToolResult {
     let text = "A person has ended this turn, and this call was not run. Make no further calls: \

@@ -81,22 +81,21 @@ fn display(tool: &Registered, gateway: Option<&Gateway>) -> Tool {
     let told = tool.server().and(gateway).and_then(|it| it.tool_display(tool.name()));
     let name = told.as_ref().and_then(|it| it.name.clone());
     let name = name.unwrap_or_else(|| tool.name().to_owned());
-    let mut schema = tool.schema().clone();
+    let own = told.as_ref().and_then(|it| it.input.clone());
+    let mut schema = own.unwrap_or_else(|| tool.schema().clone());
     if tool.server().is_none() {
         schema::shorten(&mut schema);
         schema::simplify(&mut schema);
     }
     let mut shown = Tool::new(name.clone(), tool.description(&scene), object(&schema));
-    // Clients show the name of a tool that has no title; ours would say the same once more.
-    let titled = tool.server().is_some().then(|| title(&name));
-    shown.title = told.as_ref().and_then(|it| it.title.clone()).or(titled);
     shown.output_schema = tool.output_schema().map(object);
-    let annotations = || annotations(tool);
+    // What a server tells clients about its tools they get as it is: the gate does not go by it.
+    // Nothing stands for the worst in the protocol.
     let Some(told) = told else {
-        shown.annotations = Some(annotations());
+        shown.annotations = tool.server().is_none().then(|| annotations(tool));
         return shown;
     };
-    shown.annotations = Some(told.annotations.unwrap_or_else(annotations));
+    (shown.title, shown.annotations) = (told.title, told.annotations);
     (shown.icons, shown.meta) = (told.icons, told.meta);
     shown
 }
@@ -111,31 +110,15 @@ fn annotations(tool: &Registered) -> ToolAnnotations {
         // Nobody knows what it reaches, unless it only looks.
         PermissionClass::Generic => !facts.read_only,
     };
-    // What another server says of its tool is not believed.
-    let foreign = !tool.is_trusted();
-    let looks = facts.read_only && !foreign;
-    let mut hints = ToolAnnotations::new()
-        .read_only(looks)
-        .destructive(facts.destructive || foreign)
-        .open_world(open || foreign);
-    if tool.server().is_some() {
-        hints = hints.idempotent(looks);
-        hints.title = Some(title(tool.name()));
-        return hints;
-    }
+    let looks = facts.read_only;
+    let mut hints =
+        ToolAnnotations::new().read_only(looks).destructive(facts.destructive).open_world(open);
     // Ours say what the protocol does not assume anyway: lists are read by models.
     match looks {
         true => hints.destructive_hint = None,
         false => hints.read_only_hint = None,
     }
     hints
-}
-
-/// `read_file` is "Read file".
-pub(crate) fn title(name: &str) -> String {
-    let words = name.replace(['_', '-', '.'], " ");
-    let mut letters = words.chars();
-    letters.next().map(|it| it.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 fn object(schema: &Value) -> Arc<JsonObject> {

@@ -14,12 +14,11 @@ use rmcp::{
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
         CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
-        GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams,
-        InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-        ListToolsResult, LoggingLevel, PaginatedRequestParams, ProtocolVersion,
-        ReadResourceRequestParams, ReadResourceResponse, Reference, ServerCapabilities,
-        ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
-        UnsubscribeRequestParams,
+        GetPromptRequestParams, GetPromptResponse, InitializeRequestParams, InitializeResult,
+        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+        LoggingLevel, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+        ReadResourceResponse, Reference, ServerConfig, SetLevelRequestParams,
+        SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -32,7 +31,7 @@ use crate::{
     server::{
         answer, catalogue,
         dispatch::{Dispatched, Request},
-        methods,
+        info, methods,
         notifications::{self, LevelFilter, Subscriptions},
         own_resources,
         pending::token,
@@ -42,11 +41,6 @@ use crate::{
     },
     uris::OWN_SCHEME,
 };
-
-const INSTRUCTIONS: &str = "Every call passes a gate: it is checked, judged by the person's rules, \
-     put to them where the rules say so, and recorded. A refusal says why and what would be \
-     accepted; do not repeat a refused call unchanged. An output that was cut names where the \
-     whole is kept.";
 
 /// How long a list waits for servers that have not started yet.
 const LIST_GRACE: Duration = Duration::from_secs(1);
@@ -80,44 +74,25 @@ impl Server {
     }
 
     /// The gate and the servers behind it. Those that are about to come up get a moment, because
-    /// many clients list once and never again; a slow one delays nobody, and what it has is told
-    /// as a change of the lists.
+    /// many clients list once and never again; a slow one delays nobody but itself: one that is
+    /// wrapped alone is waited for, as the client would without us.
     pub(crate) async fn listable(&self) -> Result<(StartedGate, Option<Arc<Gateway>>), ErrorData> {
         let opened = self.shared.opened().await?;
         if let Some(gateway) = &opened.gateway {
-            let _ = tokio::time::timeout(LIST_GRACE, gateway.ready()).await;
+            match gateway.is_plain() {
+                true => gateway.ready().await,
+                // Those who are late are told of as a change of the lists.
+                false => drop(tokio::time::timeout(LIST_GRACE, gateway.ready()).await),
+            }
         }
         let gateway = opened.gateway.clone();
         Ok((opened, gateway))
-    }
-
-    /// What there is to say about this server now. What the servers behind it say about themselves
-    /// is in it when they are up: nobody waits for them here.
-    fn info_now(&self) -> ServerConfig {
-        let mut info = self.get_info();
-        let gateway = self.shared.opened_now().and_then(|it| it.gateway);
-        if let Some(said) = gateway.and_then(|it| it.instructions()) {
-            info.instructions = Some(format!("{INSTRUCTIONS}\n\n{said}"));
-        }
-        info
     }
 }
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
-            .enable_tools()
-            .enable_tool_list_changed()
-            .enable_prompts()
-            .enable_prompts_list_changed()
-            .enable_resources()
-            .enable_resources_list_changed()
-            .enable_resources_subscribe()
-            .enable_completions()
-            .enable_logging()
-            .build();
-        let server = Implementation::new("eclusa", env!("CARGO_PKG_VERSION")).with_title("Eclusa");
-        ServerConfig::new(capabilities).with_server_info(server).with_instructions(INSTRUCTIONS)
+        info::of_eclusa()
     }
 
     async fn initialize(
@@ -126,7 +101,8 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         let mut answer = self.negotiate_initialize(&request)?;
-        answer.instructions = self.info_now().instructions;
+        let info = self.info_now().boxed().await;
+        (answer.instructions, answer.server_info) = (info.instructions, info.server_info);
         // What was agreed on holds from here, not what was requested.
         let mut agreed = request;
         agreed.protocol_version = answer.protocol_version.clone();
@@ -136,7 +112,7 @@ impl ServerHandler for Server {
 
     async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
         let versions = self.supported_protocol_versions().into_owned();
-        Ok(DiscoverResult::from_server_info(versions, self.info_now()))
+        Ok(DiscoverResult::from_server_info(versions, self.info_now().boxed().await))
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
@@ -276,6 +252,9 @@ impl ServerHandler for Server {
                 if reply.content().trim().is_empty() {
                     let text = own_resources::silent(&gate, &reply).await;
                     answer::set_remark(&mut result, text);
+                }
+                if context.client_info().is_some_and(|it| answer::reads_texts_as_json(&it.name)) {
+                    answer::state_structure(&mut result);
                 }
                 Ok(result.into())
             }

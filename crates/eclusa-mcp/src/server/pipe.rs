@@ -20,7 +20,7 @@ use tokio::{
 
 use crate::{
     call_messages,
-    lines::{Lines, MAX_LINE_BYTES, Read, at_once, bare, write},
+    lines::{Lines, MAX_LINE_BYTES, Read, at_once, bare, write, write_line},
     server::state::ServerState,
 };
 
@@ -122,7 +122,10 @@ where
         let (to, owed) = (self.write.clone(), self.owed.clone());
         let gone = self.shared.gone.clone();
         at_once(async move {
-            let written = write(&to, &item).await;
+            let written = match call_messages::to_client(&item) {
+                Ok(line) => write_line(&to, line).await,
+                Err(err) => Err(err.into()),
+            };
             if written.is_err() {
                 // Nobody will ever read an answer.
                 gone.cancel();

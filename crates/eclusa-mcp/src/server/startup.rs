@@ -14,6 +14,7 @@ use crate::gateway::Gateway;
 /// messages go back and forth.
 #[derive(Clone)]
 pub struct Startup {
+    alone: bool,
     opened: watch::Receiver<Option<Result<StartedGate, Arc<str>>>>,
 }
 
@@ -41,12 +42,21 @@ impl Startup {
                 .unwrap_or_else(|_panic| Err("opening the workspace crashed".to_owned()));
             tell.send_replace(Some(opened.map_err(Arc::from)));
         });
-        Startup { opened }
+        Startup { alone: false, opened }
     }
 
     /// A gate that is open already.
     pub fn ready(opened: impl Into<StartedGate>) -> Startup {
-        Startup { opened: watch::channel(Some(Ok(opened.into()))).1 }
+        Startup { alone: false, opened: watch::channel(Some(Ok(opened.into()))).1 }
+    }
+
+    /// Says that one server is wrapped alone: the client waits for it as it would without us.
+    pub fn of_one_server(self) -> Startup {
+        Startup { alone: true, ..self }
+    }
+
+    pub(crate) fn is_of_one_server(&self) -> bool {
+        self.alone || self.now().and_then(|it| it.gateway).is_some_and(|it| it.is_plain())
     }
 
     /// What is there, if it is open already.

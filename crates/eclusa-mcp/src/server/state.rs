@@ -15,10 +15,13 @@ use rmcp::ErrorData;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::server::{
-    call::{Calls, WaitLimits},
-    pending::{PendingCalls, token},
-    startup::{StartedGate, Startup},
+use crate::{
+    gateway::Gateway,
+    server::{
+        call::{Calls, WaitLimits},
+        pending::{PendingCalls, token},
+        startup::{StartedGate, Startup},
+    },
 };
 
 /// What all connections to one gate share.
@@ -102,6 +105,16 @@ impl ServerState {
     /// The gate and what is behind it, if it is open already.
     pub(crate) fn opened_now(&self) -> Option<StartedGate> {
         self.opening.now()
+    }
+
+    /// The server that is wrapped alone, if that is so, once it has started or failed to.
+    pub(crate) async fn wrapped(&self) -> Option<Arc<Gateway>> {
+        if !self.opening.is_of_one_server() {
+            return None;
+        }
+        let gateway = self.opened().await.ok()?.gateway?;
+        gateway.ready().await;
+        Some(gateway)
     }
 
     /// The gate and what is behind it.

@@ -74,7 +74,7 @@ fn events(bytes: &[u8]) {
         ] {
             let _ = event.answer(&verdict);
         }
-        let _ = event.answer_result(&ResultNote { replacement: None, context: None });
+        let _ = event.answer_result(&ResultNote::default());
     }
 }
 

@@ -166,3 +166,24 @@ fn a_virtual_environment_is_made_and_a_refusal_names_the_file() {
     assert_eq!(refused["isError"], true, "{refused}");
     assert!(text(&refused).contains("keys/own.pem"), "{refused}");
 }
+
+/// Gemini CLI takes a text that is JSON for the structure of a result, and refuses a result whose
+/// structure is no object. Others show a model the structure instead of the text.
+#[test]
+fn mcp_a_number_is_no_error_in_gemini_and_stays_a_text_elsewhere() {
+    let world = World::new();
+    for (name, structured) in
+        [("gemini-cli-mcp-client", json!({"result": 42})), ("claude-code", Value::Null)]
+    {
+        let mut client = Client::start(&world, &["mcp"]);
+        let info = json!({"name": name, "version": "1"});
+        client.ask(
+            "initialize",
+            json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info}),
+        );
+        let result = client.call("echo", json!({"text": "42"}));
+        assert_eq!((text(&result), &result["structuredContent"]), ("42", &structured), "{name}");
+        let result = client.call("echo", json!({"text": "{\"a\": 1}"}));
+        assert_eq!(result["structuredContent"], Value::Null, "{name}");
+    }
+}

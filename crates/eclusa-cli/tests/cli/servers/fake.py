@@ -3,6 +3,7 @@
 Words on the command line choose how it behaves; its tools do the rest.
 """
 
+import base64
 import json
 import os
 import queue
@@ -56,6 +57,11 @@ def tools():
     told += [tool(name, "is called so") for name in WORDS.get("tools", "").split(",") if name]
     if "strange" in WORDS:
         told += [tool(name, "has a strange name") for name in STRANGE]
+    if "media" in WORDS:
+        told.append(tool("media", "shows, plays and quotes"))
+    if "told" in WORDS:
+        hints = {"title": "Echo!", "readOnlyHint": True, "destructiveHint": False, "idempotentHint": True}
+        told[0].update(title="Say it again", annotations=hints)
     if "long" in WORDS:
         told.append(tool("long", "x" * int(WORDS["long"])))
     if "icon" in WORDS:
@@ -75,7 +81,23 @@ def text(words, error=False):
     return {"content": [{"type": "text", "text": str(words)}], "isError": error}
 
 
+def media():
+    def data(name):
+        with open(name, "rb") as file:
+            return base64.b64encode(file.read()).decode()
+
+    page = {"uri": "file:///page.pdf", "mimeType": "application/pdf", "blob": data("page.pdf")}
+    return {"content": [
+        {"type": "text", "text": "key ghp_0123456789abcdefghijABCDEFGHIJ012345"},
+        {"type": "image", "mimeType": "image/png", "data": data("picture.png")},
+        {"type": "audio", "mimeType": "audio/wav", "data": data("tone.wav")},
+        {"type": "resource", "resource": page},
+    ]}
+
+
 def run(name, args, id, token):
+    if name == "media":
+        return media()
     if name == "echo":
         return text(args.get("text", ""))
     if name == "crash":
@@ -113,7 +135,8 @@ def run(name, args, id, token):
         return text("later")
     if name == "sample":
         ask = {"role": "user", "content": {"type": "text", "text": "the capital?"}}
-        params = {"messages": [ask], "maxTokens": 5, "systemPrompt": "Be brief.", "includeContext": "allServers"}
+        params = {"messages": [ask], "maxTokens": 5, "systemPrompt": "Be brief.", "includeContext": "allServers",
+                  "temperature": 0.7, "modelPreferences": {"costPriority": 0.3}}
         send({"jsonrpc": "2.0", "id": "sample", "method": "sampling/createMessage", "params": params})
         said = ANSWERS.get(timeout=30)
         return text(said["content"]["text"])
@@ -198,7 +221,11 @@ def answer(message):
         version = message["params"]["protocolVersion"]
         info = {"name": "fake", "version": "1"}
         capabilities = {"tools": {"listChanged": True}, "logging": {}}
-        return {"protocolVersion": version, "capabilities": capabilities, "serverInfo": info}
+        more = {}
+        if "told" in WORDS:
+            info.update(title="The Fake", version="7.1")
+            more["instructions"] = "Say everything twice."
+        return {"protocolVersion": version, "capabilities": capabilities, "serverInfo": info, **more}
     if method == "tools/list":
         return {"resultType": "complete", "tools": tools(), "ttlMs": 0, "cacheScope": "private"}
     if method in ["ping", "logging/setLevel"]:

@@ -8,7 +8,8 @@ use crate::{
     trial::{TrialSpec, neutral_settings},
 };
 
-pub(super) const LAUNCH: LaunchSpec = LaunchSpec { program: "claude", guard: GUARD, trial: TRIAL };
+pub(super) const LAUNCH: LaunchSpec =
+    LaunchSpec { program: "claude", majors: &[2], guard: Some(GUARD), trial: TRIAL };
 
 const GUARD: GuardSpec = GuardSpec {
     key: "ANTHROPIC_API_KEY",
@@ -53,6 +54,7 @@ const GUARD: GuardSpec = GuardSpec {
 
 const TRIAL: TrialSpec = TrialSpec {
     arguments: &["-p", "go", "--permission-mode", "bypassPermissions"],
+    untrusted: &[],
     variables: &[
         ("ANTHROPIC_BASE_URL", "URL"),
         ("ANTHROPIC_API_KEY", "scripted"),
@@ -60,7 +62,7 @@ const TRIAL: TrialSpec = TrialSpec {
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
         ("DISABLE_AUTOUPDATER", "1"),
     ],
-    shell_call: |command| ("Bash", json!({"command": command, "description": "trial"})),
+    shell_call: |command| (&["Bash"], json!({"command": command, "description": "trial"})),
     all_settings: false,
     settings: |text| Ok(Value::Object(neutral_settings(text)?).to_string()),
     model: None,

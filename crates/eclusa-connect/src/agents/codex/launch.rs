@@ -9,7 +9,8 @@ use crate::{
     trial::TrialSpec,
 };
 
-pub(super) const LAUNCH: LaunchSpec = LaunchSpec { program: "codex", guard: GUARD, trial: TRIAL };
+pub(super) const LAUNCH: LaunchSpec =
+    LaunchSpec { program: "codex", majors: &[0], guard: Some(GUARD), trial: TRIAL };
 
 /// Codex's settings, with more features and more at the end.
 macro_rules! codex_config {
@@ -56,10 +57,11 @@ const GUARD: GuardSpec = GuardSpec {
 };
 
 const TRIAL: TrialSpec = TrialSpec {
-    // Only its person may trust hooks; in a trial nobody is asked to.
-    arguments: &["exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", "go"],
+    arguments: &["exec", "--skip-git-repo-check", "go"],
+    // Hooks whose program is missing are others than those that its person trusts.
+    untrusted: &["--dangerously-bypass-hook-trust"],
     variables: &[("SCRIPTED_KEY", "scripted"), ("CODEX_HOME", "HOME/.codex")],
-    shell_call: |command| ("exec_command", json!({"cmd": command})),
+    shell_call: |command| (&["exec_command"], json!({"cmd": command})),
     // It has what it does with hooks in another file.
     all_settings: true,
     settings: |text| Ok(text.to_owned()),

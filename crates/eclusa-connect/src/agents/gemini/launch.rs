@@ -8,7 +8,8 @@ use crate::{
     trial::{TrialSpec, neutral_settings},
 };
 
-pub(super) const LAUNCH: LaunchSpec = LaunchSpec { program: "gemini", guard: GUARD, trial: TRIAL };
+pub(super) const LAUNCH: LaunchSpec =
+    LaunchSpec { program: "gemini", majors: &[0], guard: Some(GUARD), trial: TRIAL };
 
 const GUARD: GuardSpec = GuardSpec {
     key: "GEMINI_API_KEY",
@@ -45,13 +46,14 @@ const GUARD: GuardSpec = GuardSpec {
 
 const TRIAL: TrialSpec = TrialSpec {
     arguments: &["-p", "go", "-m", "gemini-2.5-flash", "--approval-mode", "yolo"],
+    untrusted: &[],
     variables: &[
         ("GEMINI_API_KEY", "scripted"),
         ("GOOGLE_GEMINI_BASE_URL", "URL"),
         ("GEMINI_CLI_TRUST_WORKSPACE", "true"),
     ],
     shell_call: |command| {
-        ("run_shell_command", json!({"command": command, "description": "trial"}))
+        (&["run_shell_command"], json!({"command": command, "description": "trial"}))
     },
     all_settings: false,
     settings: trial_settings,

@@ -9,7 +9,7 @@ use crate::{
 };
 
 pub(super) const LAUNCH: LaunchSpec =
-    LaunchSpec { program: "opencode", guard: GUARD, trial: TRIAL };
+    LaunchSpec { program: "opencode", majors: &[1], guard: Some(GUARD), trial: TRIAL };
 
 const GUARD: GuardSpec = GuardSpec {
     key: "ANTHROPIC_API_KEY",
@@ -53,8 +53,9 @@ const GUARD: GuardSpec = GuardSpec {
 
 const TRIAL: TrialSpec = TrialSpec {
     arguments: &["run", "go"],
+    untrusted: &[],
     variables: &[("OPENCODE_DISABLE_AUTOUPDATE", "1"), ("OPENCODE_DISABLE_MODELS_FETCH", "1")],
-    shell_call: |command| ("bash", json!({"command": command, "description": "trial"})),
+    shell_call: |command| (&["bash", "shell"], json!({"command": command, "description": "trial"})),
     all_settings: false,
     settings: |text| Ok(text.to_owned()),
     model: Some((".config/opencode/opencode.json", scripted_config)),

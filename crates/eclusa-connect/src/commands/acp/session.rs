@@ -10,13 +10,13 @@ use eclusa::{Changes, Delegate, DelegateError, Files};
 use serde_json::{Value, json};
 
 use super::editor::{EditorApprover, EditorLink};
-use crate::MappedCall;
 use crate::commands::{
     agent_session::{AgentCall, AgentCallOutcome, AgentSession, Participants, delegated},
     global::Global,
     hook::pre_images::{self, PreImages},
     surface::Surface,
 };
+use crate::{EclusaCall, MappedCall};
 
 /// What became of a request.
 pub(super) enum Judgement {
@@ -60,6 +60,22 @@ impl Delegate for OpenEdits {
     }
 }
 
+/// The command of a call that names it in its title alone, as Gemini CLI does.
+fn titled_command(call: &MappedCall) -> Option<&str> {
+    match call {
+        MappedCall::Unknown { tool, args } if tool == "execute" => {
+            args.get("title").and_then(Value::as_str).filter(|it| !it.trim().is_empty())
+        }
+        _ => None,
+    }
+}
+
+/// True when rules deny a command, or nobody can tell.
+fn is_denied(call: &AgentCall<'_>, command: &str) -> bool {
+    let args = json!({"command": command, "cwd": "."});
+    call.is_denied("bash", &args, delegated::shell(false)).unwrap_or(true)
+}
+
 impl AcpSession {
     /// Opens a session in the directory that the editor names.
     pub(super) fn open(
@@ -81,7 +97,16 @@ impl AcpSession {
     /// a denial.
     pub(super) async fn judge(&self, method: &str, call: MappedCall, id: &str) -> Judgement {
         let participants = || self.participants();
-        match self.call(id, method, &participants).judge(call).await {
+        let agent_call = self.call(id, method, &participants);
+        let call = match titled_command(&call) {
+            // What a rule denies of it is denied. A title proves nothing, so that nothing of it allows.
+            Some(command) if is_denied(&agent_call, command) => {
+                let args = json!({"command": command});
+                MappedCall::Eclusa(vec![EclusaCall { tool: "bash", args }])
+            }
+            _ => call,
+        };
+        match agent_call.judge(call).await {
             Err(why) | Ok(AgentCallOutcome::Denied(why)) => Judgement::Denied(why),
             Ok(AgentCallOutcome::Allowed(numbers)) => {
                 self.note_numbers(id, numbers);

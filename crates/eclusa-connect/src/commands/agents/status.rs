@@ -63,9 +63,14 @@ struct AgentStatus {
     seen: bool,
     /// What was tried here, and is as it was then.
     proof: Option<TrialProof>,
-    /// Why a trial has proven nothing.
+    /// Why a trial has proven nothing, or why it would have to.
     unproven: Option<String>,
+    /// Its hooks are there, and it runs none of them: its person has not trusted them yet.
+    untrusted: bool,
 }
+
+/// What is said of hooks that are not trusted.
+const UNTRUSTED: &str = "its hooks are not trusted yet, and it runs none of them";
 
 pub(super) async fn run(
     global: &Global,
@@ -79,10 +84,22 @@ pub(super) async fn run(
     };
     let mut all = agents.into_iter().map(|it| look(global, it)).collect::<Result<Vec<_>, _>>()?;
     for status in all.iter_mut().filter(|it| prove && (agent.is_some() || it.holds())) {
+        if status.untrusted {
+            continue;
+        }
         match prove::prove(global, status.agent).await {
             Ok(proof) => status.proof = Some(proof),
-            Err(why) => (status.proof, status.unproven) = (None, Some(why)),
+            Err(it) => {
+                (status.proof, status.unproven) = (None, Some(it.why));
+                // What was seen counts for more than what stands in the settings.
+                if it.ran {
+                    status.level = HookLevel::None;
+                }
+            }
         }
+    }
+    for status in all.iter_mut().filter(|it| it.holds() && it.proof.is_none()) {
+        status.hold_against_version().await;
     }
     match global.json {
         true => screen.json(&json!(all.iter().map(AgentStatus::json).collect::<Vec<_>>()))?,
@@ -119,6 +136,7 @@ fn look(global: &Global, agent: &'static AgentSpec) -> Result<AgentStatus, Failu
         seen: false,
         proof: prove::current_proof(global, agent),
         unproven: None,
+        untrusted: false,
     };
     for scope in InstallScope::ALL {
         let files = match files(global, agent, scope) {
@@ -167,11 +185,24 @@ fn look(global: &Global, agent: &'static AgentSpec) -> Result<AgentStatus, Failu
             status.problems.extend(off);
             continue;
         }
+        if level < HookLevel::Managed && gates.iter().any(|(file, _)| !trusts(global, agent, file))
+        {
+            status.untrusted = true;
+            status.unproven = Some(UNTRUSTED.to_owned());
+            continue;
+        }
         status.level = status.level.max(level);
         status.by.extend(gates.iter().map(|(file, _)| file.path.clone()));
         status.by.dedup();
     }
     Ok(status)
+}
+
+/// Whether the agent runs the hooks of this file, as far as its person has to say so.
+fn trusts(global: &Global, agent: &AgentSpec, file: &SettingsFile) -> bool {
+    let Some(trust) = &agent.trust else { return true };
+    let Ok(Some(path)) = place(global, InstallScope::User, trust.file) else { return false };
+    read_text(&path).is_ok_and(|text| (trust.is_trusted)(&text, &file.path))
 }
 
 /// What switches hooks off that are installed.
@@ -235,6 +266,16 @@ impl AgentStatus {
         self.level >= HookLevel::Hooked
     }
 
+    /// Says no more of a version than was seen: of a line that nobody ever tried nothing is known.
+    async fn hold_against_version(&mut self) {
+        let Some(version) = prove::untried_version(self.agent).await else { return };
+        let name = self.agent.name;
+        self.level = HookLevel::None;
+        self.unproven.get_or_insert_with(|| {
+            format!("{version} is of a line that was never tried; `eclusa status {name} --prove` tries it")
+        });
+    }
+
     fn state_of(&mut self, file: &SettingsFile, entry: &SettingsEntry) -> Option<EntryState> {
         let path = file.path.display();
         match entry.state(file.text()) {
@@ -260,17 +301,22 @@ impl AgentStatus {
     }
 
     fn to_confirm(&self) -> Option<&'static str> {
-        let held = self.holds();
-        self.agent.to_confirm(self.level == HookLevel::Managed).filter(|_| held)
+        // Trust that can be looked up is asked for where it is missing alone.
+        let due = self.untrusted || self.holds() && self.agent.trust.is_none();
+        self.agent.to_confirm(self.level == HookLevel::Managed).filter(|_| due)
     }
 
     fn open(&self) -> Vec<&'static str> {
-        match self.level {
+        let printed = "what its own tools print is not redacted by this version";
+        let unredacted = self.proof.as_ref().is_some_and(|it| !it.redacts).then_some(printed);
+        let mut open = match self.level {
             HookLevel::None | HookLevel::Watched if self.agent.has_hooks() => {
                 vec!["its own tools run without eclusa"]
             }
             level => self.agent.still_open(level == HookLevel::Managed),
-        }
+        };
+        open.extend(unredacted);
+        open
     }
 
     /// The names of other servers behind the gate, or in front of it.
@@ -291,6 +337,7 @@ impl AgentStatus {
             "tried": self.agent.is_tried(),
             "proven": self.proof.is_some() && self.holds(),
             "proven_with": self.proof.as_ref().map(|it| &it.version),
+            "redacts": self.proof.as_ref().map(|it| it.redacts),
             "not_proven": self.unproven,
             "to_confirm": self.to_confirm(),
             "open": self.open(),

@@ -21,6 +21,8 @@ pub(super) async fn record(session: &HookSession, event: &HookEvent) -> Result<R
     }
     let call = session.calls.take();
     let outcome = match &call {
+        // It came to another hook of ours first.
+        None if event.is_foreign => return Ok(ResultNote::default()),
         None => "unasked",
         Some(call) if call.tool != event.tool || call.input != digest(&event.input) => "differs",
         // It has a record of its own, and its output has been seen to.
@@ -53,7 +55,7 @@ pub(super) async fn record(session: &HookSession, event: &HookEvent) -> Result<R
         }
         _ => None,
     };
-    Ok(ResultNote { replacement: seen.filter(|it| *it != text), context })
+    Ok(ResultNote { replacement: seen.filter(|it| *it != text), context, withheld: false })
 }
 
 /// The session is over: what was allowed and never came back goes on record.

@@ -84,6 +84,13 @@ impl AllowedCalls {
         self.write(&runs, &text)
     }
 
+    /// True when a call of this tool was allowed with exactly this event's input.
+    pub(super) fn is_allowed(&self, tool: &str) -> bool {
+        let text = fs::read(self.directory.join(self.key.file(&self.input))).ok();
+        let call = text.and_then(|it| serde_json::from_slice::<AllowedCall>(&it).ok());
+        call.is_some_and(|it| it.tool == tool && it.input == self.input)
+    }
+
     /// The call of this event, which is closed with it. Where the agent gives calls no id and none
     /// was allowed with this input, it is another of the same tool: whoever changed the input is
     /// found out.

@@ -37,9 +37,9 @@ pub(super) async fn judge(
 ) -> Result<HookVerdict, String> {
     let mapped = event.mapped_call();
     let prompt = Arc::new(AgentPrompt::default());
-    let asks = agent_asks(session, event);
     let shell = mapped.shell_command();
     let in_sandbox = shell.is_some() && runs_in_sandbox(session, event);
+    let asks = agent_asks(session, event, in_sandbox);
     // What the agent runs by itself its own rules see.
     let rewritten = shell.filter(|_| in_sandbox);
     let own_rule =
@@ -114,11 +114,41 @@ pub(super) async fn judge(
     }
 }
 
+/// Lets a call on that the first hook has allowed in exactly this form, and no other.
+pub(super) fn confirm(session: &HookSession, event: &HookEvent) -> HookVerdict {
+    let allowed = match event.mapped_call() {
+        MappedCall::OwnServer { tool } => own_server::doubt(&session.agent, &tool).is_none(),
+        _ => session.calls.is_allowed(&event.tool),
+    };
+    match allowed {
+        true => HookVerdict::Allow { context: None },
+        false => HookVerdict::Deny(
+            "eclusa: the hook that judges this call gave no answer, so it is refused; make the call \
+             again"
+                .to_owned(),
+        ),
+    }
+}
+
 /// True when the agent itself asks its person what we would ask.
-fn agent_asks(session: &HookSession, event: &HookEvent) -> bool {
-    let attended = env::var_os("CLAUDE_CODE_SESSION_ATTENDED").is_none_or(|it| it != "0");
+fn agent_asks(session: &HookSession, event: &HookEvent, in_sandbox: bool) -> bool {
+    let attended = is_attended();
     let queued = session.agent.ctx.config.on_no_approver == OnNoApprover::Queue;
-    event.can_ask(attended) && !queued
+    let shows_it = event.agent.hooks.as_ref().is_some_and(|it| !in_sandbox || it.asks_rewritten);
+    event.can_ask(attended) && shows_it && !queued
+}
+
+/// Whether a person sits in front of the agent. Claude Code says no of itself wherever it has no
+/// terminal; an editor or program that hosts it says with an argument that it asks its person.
+fn is_attended() -> bool {
+    let says_no = env::var_os("CLAUDE_CODE_SESSION_ATTENDED").is_some_and(|it| it == "0");
+    let hosted = || {
+        let agent: u32 = env::var("CLAUDE_PID").ok()?.parse().ok()?;
+        let words = std::fs::read(format!("/proc/{agent}/cmdline")).ok()?;
+        let asks = b"--permission-prompt-tool";
+        Some(words.split(|it| *it == 0).any(|it| it.starts_with(asks)))
+    };
+    !says_no || hosted() == Some(true)
 }
 
 /// True when a shell command is run in our sandbox and not as the agent runs it.

@@ -86,7 +86,7 @@ async fn a_foreign_tool_asks_by_default_and_a_rule_about_the_server_allows_it() 
 
 /// Shows C21.
 #[tokio::test]
-async fn annotations_are_believed_of_a_trusted_server_alone() {
+async fn annotations_reach_clients_and_are_believed_of_a_trusted_server_alone() {
     for trusted in [false, true] {
         let mut scene = Scene::new((Era::New, Era::New));
         scene.settings.trusted = trusted;
@@ -94,8 +94,10 @@ async fn annotations_are_believed_of_a_trusted_server_alone() {
         let tools = stage.client.list_all_tools().await.unwrap();
         let tool = tools.iter().find(|it| it.name == "mcp_fixture_test_simple_text").unwrap();
         let hints = tool.annotations.as_ref().unwrap();
-        assert_eq!(hints.read_only_hint, Some(trusted));
-        assert_eq!(hints.destructive_hint, Some(!trusted));
+        assert_eq!(hints.read_only_hint, Some(true));
+        assert_eq!(hints.destructive_hint, Some(false));
+        let facts = scene.registry.get(&tool.name).unwrap().facts().clone();
+        assert_eq!((facts.read_only, facts.destructive), (trusted, !trusted));
     }
 }
 

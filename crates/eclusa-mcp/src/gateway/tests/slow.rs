@@ -37,6 +37,34 @@ async fn a_server_that_does_not_start_delays_no_list_and_no_call_of_another() {
     }
 }
 
+/// Whoever wraps one server has nothing else to list: it waits as it would without us.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_wrapped_alone_is_waited_for() {
+    for eras in ERAS {
+        let mut scene = Scene::new(eras);
+        scene.plain = true;
+        scene.settings.start = Duration::from_secs(60);
+        delayed(&mut scene, "fixture", Some(Duration::from_secs(25)));
+        let stage = scene.open_at_once().await;
+        let tools = stage.client.list_all_tools().await.unwrap();
+        assert!(tools.iter().any(|it| it.name == "test_simple_text"), "{eras:?} {tools:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_several_servers_those_that_are_not_there_yet_are_told_of() {
+    for eras in ERAS {
+        let mut scene = Scene::new(eras);
+        scene.second = Some("slow");
+        scene.settings.start = Duration::from_secs(3600);
+        delayed(&mut scene, "slow", None);
+        let tools = scene.open_at_once().await.client.list_all_tools().await.unwrap();
+        let said = tools.iter().find(|it| it.name == "call_tool").unwrap().description.clone();
+        let said = said.unwrap_or_default();
+        assert!(said.contains("`slow` has not started yet"), "{eras:?} {said}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_server_of_either_era_comes_up_however_slowly_it_starts() {
     for eras in ERAS {

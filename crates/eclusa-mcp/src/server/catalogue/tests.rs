@@ -91,8 +91,9 @@ fn hints_follow_the_facts_and_nobody_elses_word() {
     assert_eq!(hints("file"), [false, false, false]);
     assert_eq!(hints("other"), [false, false, true]);
     assert_eq!(hints("wipes"), [false, true, false]);
-    // C21: what another server says of its tool can only make it worse.
-    assert_eq!(hints("mcp_s_looks"), [false, true, true]);
+    // C21: what we know of another server's tool is nothing, and nothing stands for the worst.
+    let theirs = tools.iter().find(|it| it.name == "mcp_s_looks").unwrap();
+    assert_eq!(theirs.annotations, None);
 }
 
 #[test]

@@ -13,6 +13,13 @@ fn a_server_is_called_after_what_it_is() {
         ("python3 tools/weather.py", "weather"),
         ("python3 -m weather", "weather"),
         ("node dist/index.js", "index"),
+        (
+            "node /srv/node_modules/@modelcontextprotocol/server-memory/dist/index.js",
+            "server-memory",
+        ),
+        ("node /srv/node_modules/weather-mcp/cli.js --stdio", "weather-mcp"),
+        ("node /home/ana/forecast/build/src/index.js", "forecast"),
+        ("node /home/ana/forecast/report.js", "report"),
         ("/opt/forge-mcp stdio", "forge-mcp"),
         ("./strange name", "strange"),
         ("npx", "npx"),

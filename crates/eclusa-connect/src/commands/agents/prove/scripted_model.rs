@@ -4,10 +4,7 @@
 use std::{
     io,
     net::{Ipv4Addr, SocketAddr},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use hyper::{Request, StatusCode, body::Incoming};
@@ -23,7 +20,8 @@ const MAX_REQUEST: usize = 32 << 20;
 /// A model that listens until it is dropped.
 pub(super) struct ScriptedModel {
     address: SocketAddr,
-    answered: Arc<AtomicBool>,
+    /// The last request that brought the result of the call.
+    result: Arc<Mutex<Option<String>>>,
     serving: JoinHandle<()>,
 }
 
@@ -31,13 +29,13 @@ impl ScriptedModel {
     pub(super) async fn start(call: ScriptedCall) -> io::Result<ScriptedModel> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
-        let (call, answered) = (Arc::new(call), Arc::new(AtomicBool::new(false)));
-        let noted = answered.clone();
+        let (call, result) = (Arc::new(call), Arc::new(Mutex::new(None)));
+        let noted = result.clone();
         let serving = loopback::serve(listener, move |request| {
             let (call, noted) = (call.clone(), noted.clone());
             async move { answer(request, &call, &noted).await }
         });
-        Ok(ScriptedModel { address, answered, serving })
+        Ok(ScriptedModel { address, result, serving })
     }
 
     /// Its address, as agents are told it.
@@ -45,9 +43,9 @@ impl ScriptedModel {
         format!("http://{}", self.address)
     }
 
-    /// True when an agent has brought the result of the call.
-    pub(super) fn has_result(&self) -> bool {
-        self.answered.load(Ordering::Acquire)
+    /// What an agent has sent with the result of the call in it, if it has.
+    pub(super) fn result(&self) -> Option<String> {
+        self.result.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -60,14 +58,15 @@ impl Drop for ScriptedModel {
 async fn answer(
     request: Request<Incoming>,
     call: &ScriptedCall,
-    noted: &AtomicBool,
+    noted: &Mutex<Option<String>>,
 ) -> LoopbackResponse {
     let (head, body) = request.into_parts();
     let body = loopback::read_body(body, MAX_REQUEST).await.unwrap_or_default();
     let request = serde_json::from_slice(&body).unwrap_or(Value::Null);
     let answer = call.answer(head.uri.path(), &request);
     if answer.brought_result {
-        noted.store(true, Ordering::Release);
+        let text = String::from_utf8_lossy(&body).into_owned();
+        *noted.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
     }
     loopback::text(StatusCode::OK, answer.content_type, answer.body)
 }

@@ -1,11 +1,9 @@
 //! The home in which an agent is tried: a copy of the person's own settings, and a scripted model in
 //! the place of their own.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::{fs, io, path::Path};
 
+use super::GateFile;
 use crate::trial::TrialSpec;
 
 /// A home that goes with a trial.
@@ -13,18 +11,15 @@ pub(super) struct TrialHome<'a> {
     pub(super) home: &'a Path,
     /// Where the model is.
     pub(super) url: &'a str,
-    /// The gate's own files of the person: where they are here, and what is in them.
-    pub(super) settings: &'a [(PathBuf, String)],
+    /// The gate's own files of the person.
+    pub(super) settings: &'a [GateFile],
 }
 
 impl TrialHome<'_> {
     /// The variables of the agent's environment.
     pub(super) fn variables(&self, spec: &TrialSpec) -> Vec<(&'static str, String)> {
         let home = self.home.to_string_lossy();
-        let value = |it: &str| match it {
-            "URL" => self.url.to_owned(),
-            it => it.replace("HOME", &home),
-        };
+        let value = |it: &str| it.replace("HOME", &home).replace("URL", self.url);
         let every = [("HOME", "HOME"), ("TMPDIR", "HOME/tmp"), ("NO_COLOR", "1")];
         let all = every.iter().chain(spec.variables);
         all.map(|(name, it)| (*name, value(it))).collect()
@@ -33,12 +28,21 @@ impl TrialHome<'_> {
     /// Writes the agent's settings: the person's own, as far as they say how calls are gated, and
     /// the scripted model.
     pub(super) fn write(&self, spec: &TrialSpec) -> Result<(), String> {
-        for (name, text) in self.settings {
-            self.write_file(&name.to_string_lossy(), &(spec.settings)(text)?)?;
+        for file in self.settings {
+            let text = self.moved((spec.settings)(&file.text)?);
+            self.write_file(&file.name.to_string_lossy(), &text)?;
         }
         let Some((name, with_model)) = spec.model else { return Ok(()) };
         let text = fs::read_to_string(self.home.join(name)).unwrap_or_default();
         self.write_file(name, &with_model(&text, self.url)?)
+    }
+
+    /// The text with what it says of the person's files said of those here.
+    fn moved(&self, text: String) -> String {
+        self.settings.iter().fold(text, |text, it| {
+            let here = self.home.join(&it.name);
+            text.replace(&format!("{}:", it.path.display()), &format!("{}:", here.display()))
+        })
     }
 
     fn write_file(&self, name: &str, text: &str) -> Result<(), String> {

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 /// The call that the model makes.
 #[derive(Debug, Clone)]
 pub(super) struct ScriptedCall {
-    /// The tool, as the agent names it.
-    pub(super) tool: &'static str,
+    /// The tool, as the agent names it in one version or another.
+    pub(super) tools: &'static [&'static str],
     pub(super) args: Value,
 }
 
@@ -27,7 +27,9 @@ impl ScriptedCall {
         }
         let had = brings_result(request);
         // The tool is offered, and has not been called yet.
-        let due = !had && request.get("tools").is_some_and(|it| offers(it, self.tool));
+        let offered = request.get("tools").filter(|_| !had);
+        let due = self.tools.iter().find(|tool| offered.is_some_and(|it| offers(it, tool)));
+        let due = due.copied();
         let answer = if path.ends_with("/messages") {
             self.messages(request, due)
         } else if path.ends_with("/responses") {
@@ -43,15 +45,15 @@ impl ScriptedCall {
     }
 
     /// Anthropic.
-    fn messages(&self, request: &Value, due: bool) -> WireAnswer {
+    fn messages(&self, request: &Value, due: Option<&str>) -> WireAnswer {
         let usage = json!({"input_tokens": 1, "output_tokens": 1});
         let (block, delta, stop) = match due {
-            true => (
-                json!({"type": "tool_use", "id": "toolu_proof", "name": self.tool, "input": {}}),
+            Some(tool) => (
+                json!({"type": "tool_use", "id": "toolu_proof", "name": tool, "input": {}}),
                 json!({"type": "input_json_delta", "partial_json": self.args.to_string()}),
                 "tool_use",
             ),
-            false => (
+            None => (
                 json!({"type": "text", "text": ""}),
                 json!({"type": "text_delta", "text": "done"}),
                 "end_turn",
@@ -82,13 +84,13 @@ impl ScriptedCall {
     }
 
     /// OpenAI, responses.
-    fn responses(&self, due: bool) -> WireAnswer {
+    fn responses(&self, due: Option<&str>) -> WireAnswer {
         let item = match due {
-            true => json!({
+            Some(tool) => json!({
                 "type": "function_call", "id": "fc_proof", "call_id": "call_proof",
-                "name": self.tool, "arguments": self.args.to_string(), "status": "completed",
+                "name": tool, "arguments": self.args.to_string(), "status": "completed",
             }),
-            false => json!({
+            None => json!({
                 "type": "message", "role": "assistant", "id": "msg_proof", "status": "completed",
                 "content": [{"type": "output_text", "text": "done", "annotations": []}],
             }),
@@ -110,15 +112,15 @@ impl ScriptedCall {
     }
 
     /// OpenAI, chat completions.
-    fn chat(&self, due: bool) -> WireAnswer {
+    fn chat(&self, due: Option<&str>) -> WireAnswer {
         let (delta, finish) = match due {
-            true => {
-                let function = json!({"name": self.tool, "arguments": self.args.to_string()});
+            Some(tool) => {
+                let function = json!({"name": tool, "arguments": self.args.to_string()});
                 let call =
                     json!({"index": 0, "id": "call_1", "type": "function", "function": function});
                 (json!({"role": "assistant", "tool_calls": [call]}), "tool_calls")
             }
-            false => (json!({"role": "assistant", "content": "done"}), "stop"),
+            None => (json!({"role": "assistant", "content": "done"}), "stop"),
         };
         let chunk = |delta: Value, finish: Option<&str>| {
             let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
@@ -133,10 +135,10 @@ impl ScriptedCall {
     }
 
     /// Gemini.
-    fn generate_content(&self, due: bool, streamed: bool) -> WireAnswer {
+    fn generate_content(&self, due: Option<&str>, streamed: bool) -> WireAnswer {
         let part = match due {
-            true => json!({"functionCall": {"name": self.tool, "args": self.args}}),
-            false => json!({"text": "done"}),
+            Some(tool) => json!({"functionCall": {"name": tool, "args": self.args}}),
+            None => json!({"text": "done"}),
         };
         let content = json!({"role": "model", "parts": [part]});
         let answer = json!({
