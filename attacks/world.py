@@ -122,11 +122,9 @@ class World:
         """A line as an agent's shell runs it."""
         return self.run("-c", text, cwd=cwd, env=env, program="/bin/sh", wait=wait)
 
-    def records(self):
-        return [json.loads(it) for it in self.run("--json", "log", "--all").out.splitlines() if it.startswith("{")]
-
     def log(self):
-        return self.run("--json", "log").out
+        """Every record, as text."""
+        return self.run("log", "export").out
 
     # Hooks.
     def event(self, tool, args, agent="claude-code", session="s", **more):
