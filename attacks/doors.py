@@ -360,3 +360,48 @@ def on_machine(world, *words, env=None, input=b"", program=None, cwd=None):
     if "unshare" in ran.err and "not permitted" in ran.err:
         cannot(ran.err.strip())
     return ran
+
+
+class Person:
+    """A person at a terminal, in front of a guarded agent."""
+
+    def __init__(self, world, agent, rows=30, columns=100):
+        import fcntl, struct, termios
+        world.write("home/bin/claude", agent, 0o755)
+        self.model = Model()
+        env = {**world.env, "PATH": f"{world.path('home/bin')}:{world.env['PATH']}", "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{self.model.port}", "ANTHROPIC_API_KEY": KEY, "NO_COLOR": "1"}
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.chdir(world.ws)
+            os.execve(PROGRAM, [PROGRAM, "guard", "--", "claude"], env)
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def read(self, wait):
+        """Everything that comes within so many seconds."""
+        end, got = time.monotonic() + wait, b""
+        while (left := end - time.monotonic()) > 0 and select.select([self.fd], [], [], left)[0]:
+            try:
+                got += os.read(self.fd, 65536)
+            except OSError:
+                break
+        return got
+
+    def until(self, text, wait=LONG):
+        end, got = time.monotonic() + wait, b""
+        while text not in got and (left := end - time.monotonic()) > 0 and select.select([self.fd], [], [], left)[0]:
+            try:
+                got += os.read(self.fd, 65536)
+            except OSError:
+                break
+        return got
+
+    def type(self, keys):
+        os.write(self.fd, keys)
+
+    def end(self):
+        try:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+            os.close(self.fd)
+        except OSError:
+            pass
