@@ -115,8 +115,9 @@ class Page:
         return int(status.group(1)) if status else 0, head.lower(), rest
 
     def post(self, path, body, cookie="", **other):
-        headers = {"origin": f"http://localhost:{self.port}", "sec-fetch-site": "same-origin", "content-type": "application/json", "cookie": cookie, **other}
-        return self.ask(f"POST {path}", [(k.replace("_", "-"), v) for k, v in headers.items() if v is not None], body)
+        headers = {"origin": f"http://localhost:{self.port}", "sec-fetch-site": "same-origin", "content-type": "application/json", "cookie": cookie,
+                   **{name.replace("_", "-"): value for name, value in other.items()}}
+        return self.ask(f"POST {path}", [it for it in headers.items() if it[1] is not None], body)
 
 
 class Browser:
