@@ -1,81 +1,5 @@
-"""The other side of each door: an editor, a browser, a client, a guarded agent, a machine that is managed."""
-from world import *
-
-AGENT = r'''#!/usr/bin/env python3
-import json, sys
-def send(**message):
-    print(json.dumps(dict(message, jsonrpc="2.0")), flush=True)
-for line in sys.stdin:
-    message = json.loads(line)
-    params, method = message.get("params", {}), message.get("method")
-    if method == "initialize":
-        send(id=message["id"], result={"protocolVersion": 1, "agentInfo": {"name": "scripted", "version": "7"}})
-    elif method in ("session/new", "session/fork", "session/load", "session/resume"):
-        send(id=message["id"], result={"sessionId": params.get("sessionId", "s1")})
-        send(method="_servers", params=params.get("mcpServers"))
-    elif method in ("session/set_mode", "session/set_config_option"):
-        send(method="_mode", params=params)
-    elif method == "session/prompt":
-        for wanted in json.loads(params["prompt"][0]["text"]):
-            sys.stdout.buffer.write((wanted if isinstance(wanted, str) else json.dumps(wanted)).encode("latin1" if isinstance(wanted, str) else "utf8") + b"\n")
-            sys.stdout.buffer.flush()
-    elif method is None:
-        send(method="_answer", params=message)
-'''
-OPTIONS = [{"optionId": "forever", "name": "Always", "kind": "allow_always"}, {"optionId": "go", "name": "Yes", "kind": "allow_once"}, {"optionId": "stop", "name": "No", "kind": "reject_once"}]
-
-
-class Editor(Lines):
-    """An editor that does what an agent asks it for, and says yes only where it is told to."""
-
-    def __init__(self, world, words=(), env=None, servers=(), cwd=None):
-        agent = world.write("home/agent", AGENT, 0o755)
-        self.world = world
-        process = world.start(["acp", *words, "--", agent], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env)
-        super().__init__(process)
-        self.send(id=0, method="initialize", params={"protocolVersion": 1})
-        control((self.until(lambda it: it.get("id") == 0) or {}).get("result"), "the agent is greeted")
-        self.send(id=1, method="session/new", params={"cwd": cwd or world.ws, "mcpServers": list(servers)})
-        control((self.until(lambda it: it.get("id") == 1) or {}).get("result"), "a session is opened")
-        self.servers = (self.until(lambda it: it.get("method") == "_servers") or {}).get("params")
-
-    def agent_sends(self, *messages):
-        self.send(id=2, method="session/prompt", params={"sessionId": "s1", "prompt": [{"type": "text", "text": json.dumps(messages)}]})
-
-    def asks(self, method, yes=False, id="a", wait=20, **params):
-        """What comes of a request of the agent: (what reached the editor, the answer that the agent got)."""
-        self.agent_sends({"jsonrpc": "2.0", "id": id, "method": method, "params": {"sessionId": "s1", **params}})
-        return self.settled(yes, id, wait)
-
-    def settled(self, yes=False, id="a", wait=20):
-        reached = []
-        while True:
-            told = self.next(wait)
-            if told is None:
-                return reached, None
-            if told.get("method") == "_answer" and told["params"].get("id") == id:
-                return reached, told["params"]
-            if "method" in told and "id" in told:
-                reached.append(told)
-                if told["method"] == "session/request_permission":
-                    self.answer(told["id"], yes)
-                else:
-                    self.send(id=told["id"], result={"content": "it-was-done", "terminalId": "t"})
-
-    def answer(self, id, yes):
-        outcome = {"outcome": "selected", "optionId": "eclusa-allow" if yes else "eclusa-reject"}
-        self.send(id=id, result={"outcome": outcome})
-
-    def permission(self, yes=False, options=OPTIONS, **call):
-        """Whether the agent may: True, False, and what the person was asked."""
-        reached, answer = self.asks("session/request_permission", yes, toolCall={"toolCallId": "t1", "title": "x", **call}, options=options)
-        outcome = ((answer or {}).get("result") or {}).get("outcome") or {}
-        return outcome.get("optionId") in ("go", "forever"), [it for it in reached if it["method"] == "session/request_permission"], outcome
-
-
-def reaches(reached, method):
-    return [it for it in reached if it.get("method") == method]
-
+"""The other side of the other doors: a browser, a client, a server behind the gate, a machine that is managed."""
+from agents import *
 
 class Page:
     """The approvals page, and browsers in front of it."""
@@ -253,99 +177,6 @@ def server(world, hostile="def hostile(*_): return False", name="s", more="", mo
     return name
 
 
-GUARDED = r'''#!/usr/bin/env python3
-import json, os, sys, urllib.request, urllib.error, socket
-HOME = os.environ.get("CLAUDE_CONFIG_DIR", "")
-TOKEN = os.environ.get("ECLUSA_GUARD_TOKEN", "")
-BASE = os.environ.get("ANTHROPIC_BASE_URL", "")
-def get(url, data=None, headers={}, method=None):
-    try:
-        with urllib.request.urlopen(urllib.request.Request(url, data, headers, method=method), timeout=15) as it:
-            return it.status, it.read().decode(errors="replace")
-    except urllib.error.HTTPError as err:
-        return err.code, err.read().decode(errors="replace")
-    except Exception as err:
-        return 0, type(err).__name__
-session = None
-def rpc(method, params, token=TOKEN):
-    global session
-    server = json.load(open(HOME + "/eclusa-mcp.json"))["mcpServers"]["eclusa"]
-    headers = {"content-type": "application/json", "accept": "application/json, text/event-stream", "authorization": "Bearer " + token}
-    if session:
-        headers.update({"mcp-session-id": session, "mcp-protocol-version": "2025-06-18"})
-    message = {"jsonrpc": "2.0", "method": method, "params": params}
-    if not method.startswith("notifications/"):
-        message["id"] = 1
-    with urllib.request.urlopen(urllib.request.Request(server["url"], json.dumps(message).encode(), headers), timeout=60) as answer:
-        session = session or answer.headers.get("mcp-session-id")
-        for line in answer:
-            line = line.decode().strip().removeprefix("data:").strip()
-            if line.startswith("{"):
-                value = json.loads(line)
-                if "id" in value and "method" not in value:
-                    return value
-def begin():
-    rpc("initialize", {"protocolVersion": "2025-06-18", "capabilities": {"elicitation": {}}, "clientInfo": {"name": "claude-code", "version": "1"}})
-    rpc("notifications/initialized", {})
-def call(tool, **args):
-    answer = rpc("tools/call", {"name": tool, "arguments": args})
-    result = answer.get("result") or {}
-    return " ".join(it.get("text", "") for it in result.get("content", [])) or json.dumps(answer)
-def tries(what, does):
-    try:
-        got = does()
-        print("DID", what, got)
-    except BaseException as err:
-        print("not", what, type(err).__name__, err)
-'''
-
-
-class Model:
-    """A model's service on loopback that keeps every request, and answers `pong`."""
-
-    def __init__(self, answer=b"pong", head="200 OK", more=""):
-        self.listener, self.heard = socket.create_server(("127.0.0.1", 0)), []
-        self.port, self.answer, self.head, self.more = self.listener.getsockname()[1], answer, head, more
-        threading.Thread(target=self._serve, daemon=True).start()
-
-    def _serve(self):
-        while True:
-            stream, _ = self.listener.accept()
-            threading.Thread(target=self._one, args=(stream,), daemon=True).start()
-
-    def _one(self, stream):
-        stream.settimeout(20)
-        data = b""
-        try:
-            while b"\r\n\r\n" not in data:
-                chunk = stream.recv(65536)
-                if not chunk:
-                    return
-                data += chunk
-            self.heard.append(data.decode(errors="replace"))
-            stream.sendall(f"HTTP/1.1 {self.head}\r\ncontent-length: {len(self.answer)}\r\nconnection: close\r\n{self.more}\r\n".encode() + self.answer)
-            stream.close()
-        except OSError:
-            pass
-
-
-KEY = "the-real-key-of-a-person"
-
-
-def guard(world, agent, options=("--apply",), words=("claude", "-p", "go"), model=None, env=None, path="", wait=LONG):
-    """Runs a scripted agent in the place of `claude`, guarded."""
-    world.write("home/bin/claude", GUARDED + agent, 0o755)
-    model = model or Model()
-    env = {"PATH": f"{world.path('home/bin')}:{world.env['PATH']}", "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{model.port}{path}", "ANTHROPIC_API_KEY": KEY, **(env or {})}
-    ran = world.run("guard", *options, "--", *words, env=env, wait=wait)
-    ran.model = model
-    return ran
-
-
-def did(ran):
-    return [it for it in ran.out.splitlines() if it.startswith("DID")]
-
-
 def on_machine(world, *words, env=None, input=b"", program=None, cwd=None):
     """Runs the program where another /etc is: what `--managed` writes is the attack's own."""
     if not shutil.which("unshare"):
@@ -363,46 +194,43 @@ def on_machine(world, *words, env=None, input=b"", program=None, cwd=None):
     return ran
 
 
-class Person:
-    """A person at a terminal, in front of a guarded agent."""
+class Up:
+    """`eclusa up`, and whoever asks there."""
 
-    def __init__(self, world, agent, rows=30, columns=100):
-        import fcntl, struct, termios
-        world.write("home/bin/claude", agent, 0o755)
-        self.model = Model()
-        env = {**world.env, "PATH": f"{world.path('home/bin')}:{world.env['PATH']}", "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{self.model.port}", "ANTHROPIC_API_KEY": KEY, "NO_COLOR": "1"}
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            os.chdir(world.ws)
-            os.execve(PROGRAM, [PROGRAM, "guard", "--", "claude"], env)
-        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    def __init__(self, world, words=(), env=None):
+        self.process = world.start(["up", "--listen", "127.0.0.1:0", *words], env=env, stderr=subprocess.DEVNULL)
+        lines = [self.process.stdout.readline().decode() for _ in range(1 if (env or {}).get("ECLUSA_TOKEN") else 2)]
+        control(lines[0].startswith("") and "http://" in lines[0], f"it is served: {lines}")
+        self.address = lines[0].split("http://")[1].split("/")[0].strip()
+        self.token = (env or {}).get("ECLUSA_TOKEN") or lines[1].strip().rsplit(" ", 1)[-1]
 
-    def read(self, wait):
-        """Everything that comes within so many seconds."""
-        end, got = time.monotonic() + wait, b""
-        while (left := end - time.monotonic()) > 0 and select.select([self.fd], [], [], left)[0]:
+    def raw(self, data, wait=20):
+        host, port = self.address.rsplit(":", 1)
+        with socket.create_connection((host.strip("[]"), int(port)), wait) as stream:
+            stream.settimeout(wait)
+            got = b""
             try:
-                got += os.read(self.fd, 65536)
-            except OSError:
-                break
-        return got
+                stream.sendall(data)
+                while chunk := stream.recv(65536):
+                    got += chunk
+            except (socket.timeout, ConnectionError):
+                pass
+        return got.decode(errors="replace")
 
-    def until(self, text, wait=LONG):
-        end, got = time.monotonic() + wait, b""
-        while text not in got and (left := end - time.monotonic()) > 0 and select.select([self.fd], [], [], left)[0]:
-            try:
-                got += os.read(self.fd, 65536)
-            except OSError:
-                break
-        return got
-
-    def type(self, keys):
-        os.write(self.fd, keys)
-
-    def end(self):
+    def post(self, method, params, **headers):
+        """A request of the newer era: (status, the answer)."""
+        params = {**params, "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}}
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+        all = {"host": self.address, "content-type": "application/json", "accept": "application/json, text/event-stream", "mcp-protocol-version": "2026-07-28", "mcp-method": method, "authorization": f"Bearer {self.token}"}
+        if isinstance(params.get("name"), str):
+            all["mcp-name"] = params["name"]
+        all.update({name.replace("_", "-"): value for name, value in headers.items()})
+        head = "".join(f"{name}: {value}\r\n" for name, value in all.items() if value is not None)
+        got = self.raw(f"POST /mcp HTTP/1.1\r\n{head}connection: close\r\ncontent-length: {len(body.encode())}\r\n\r\n{body}".encode())
+        status = re.match(r"HTTP/1\.\d (\d+)", got)
+        found = re.search(r"\{.*\}", got.partition("\r\n\r\n")[2], re.S)
         try:
-            os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
-            os.close(self.fd)
-        except OSError:
-            pass
+            answer = json.loads(found.group(0)) if found else {}
+        except ValueError:
+            answer = {"raw": found.group(0)}
+        return int(status.group(1)) if status else 0, answer
