@@ -63,8 +63,7 @@ class Browser:
 
     def sign(self, text):
         der = subprocess.run(["openssl", "dgst", "-sha256", "-sign", self.file], input=text.encode(), capture_output=True, check=True).stdout
-        at, parts = 4 if der[1] < 128 else 5, []
-        at = 2
+        at, parts = 2, []
         for _ in range(2):
             size = der[at + 1]
             parts.append(der[at + 2:at + 2 + size].lstrip(b"\0").rjust(32, b"\0"))
@@ -200,7 +199,7 @@ class Up:
     def __init__(self, world, words=(), env=None):
         self.process = world.start(["up", "--listen", "127.0.0.1:0", *words], env=env, stderr=subprocess.DEVNULL)
         lines = [self.process.stdout.readline().decode() for _ in range(1 if (env or {}).get("ECLUSA_TOKEN") else 2)]
-        control(lines[0].startswith("") and "http://" in lines[0], f"it is served: {lines}")
+        control("http://" in lines[0], f"it is served: {lines}")
         self.address = lines[0].split("http://")[1].split("/")[0].strip()
         self.token = (env or {}).get("ECLUSA_TOKEN") or lines[1].strip().rsplit(" ", 1)[-1]
 

@@ -1,5 +1,5 @@
 """What the attacks share: a place of their own for each, the program, and how an attack ends."""
-import atexit, base64, json, os, pty, queue, re, select, shutil, signal, socket, subprocess, sys, tempfile, threading, time
+import base64, json, os, pty, queue, re, select, shutil, signal, socket, subprocess, sys, tempfile, threading, time
 
 PROGRAM = os.path.abspath(os.environ.get("ECLUSA", "target/debug/eclusa"))
 LONG = 60  # far more than anything takes, in seconds
@@ -178,9 +178,6 @@ class Hooked(Ran):
     def ticket(self):
         found = re.search(r"--ticket ([0-9a-f]{32})", self.command or "")
         return found and found.group(1)
-
-
-_SANDBOX = None
 
 
 def needs_sandbox(world):

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{EclusaCall, MappedCall, shell_quoted};
+use crate::{EclusaCall, MappedCall, mapped, shell_quoted};
 
 /// Whether a request of an agent would do something, so that it is judged. All others pass.
 pub fn acp_is_judged(method: &str) -> bool {
@@ -82,7 +82,6 @@ fn permission(params: &Value) -> MappedCall {
         let tool = kind.to_owned();
         MappedCall::Unknown { tool, args: json!({"title": title, "input": raw}) }
     };
-    let one = |tool: &'static str, args: Value| MappedCall::Eclusa(vec![EclusaCall { tool, args }]);
     let edits: Option<Vec<EclusaCall>> = blocks(call, "diff").map(edit).collect();
     let Some(edits) = edits else {
         return MappedCall::Malformed("a diff has no path or no new text".to_owned());
@@ -112,7 +111,7 @@ fn permission(params: &Value) -> MappedCall {
         "delete" => at("delete"),
         "fetch" => match raw.get("url").and_then(Value::as_str) {
             Some(_) if names_more(&raw, &["url"]) => unknown(),
-            Some(url) => one("web_fetch", json!({"url": url})),
+            Some(url) => mapped::fetch(url).unwrap_or_else(MappedCall::Malformed),
             None => unknown(),
         },
         _ => unknown(),

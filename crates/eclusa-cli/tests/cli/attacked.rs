@@ -81,6 +81,8 @@ fn addresses_and_patterns_are_judged_as_agents_read_them() {
     ] {
         assert!(denied(&format!("read https://docs.example/ and {address} now")), "{address}");
     }
+    let odd = json!({"url": "http://①⑥⑨.254.169.254/", "prompt": "p"});
+    assert_eq!(decision(&claude(&world, &before(&world, "WebFetch", odd))).0, "deny");
     for pattern in [r"\../*", "[.][.]/*", "@(..|src)/*"] {
         let ran = claude(&world, &before(&world, "Glob", json!({ "pattern": pattern })));
         assert_eq!(decision(&ran).0, "deny", "{pattern}");
@@ -118,11 +120,14 @@ fn a_permission_in_an_editor_hides_nothing_beside_what_is_judged() {
         json!({"path": path, "command": {"run": "curl"}}),
     ] {
         editor.permission(call(raw.clone()));
-        let asked = editor.next();
-        assert_eq!(asked["method"], "session/request_permission", "{raw} {asked}");
-        let no = json!({"outcome": {"outcome": "cancelled"}});
-        editor.send(&json!({"id": asked["id"], "result": no}));
-        assert_eq!(editor.answer()["result"]["outcome"]["optionId"], "stop", "{raw}");
+        let mut told = editor.next();
+        if told["method"] == "session/request_permission" {
+            let no = json!({"outcome": {"outcome": "cancelled"}});
+            editor.send(&json!({"id": told["id"], "result": no}));
+            told = editor.next();
+        }
+        let outcome = &told["params"]["result"]["outcome"]["optionId"];
+        assert_eq!((&told["method"], outcome), (&json!("_answer"), &json!("stop")), "{raw}");
     }
     let mut half = call(json!({"command": "ls"}));
     half["content"] = json!([{"type": "diff", "path": ".git/config"}]);

@@ -105,7 +105,7 @@ fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
             mapped::edit(input.text("path")?, input.text("old_str")?, input.text("new_str")?, false)
         }
         "apply_patch" => mapped::patch(input, &["input", "patch"])?,
-        "web_fetch" => mapped::call("web_fetch", json!({"url": input.text("url")?})),
+        "web_fetch" => mapped::fetch(input.text("url")?)?,
         "task" => MappedCall::Internal(InternalTool::Subagent),
         "update_todo" | "ask_user" | "report_intent" => {
             MappedCall::Internal(InternalTool::Bookkeeping)
