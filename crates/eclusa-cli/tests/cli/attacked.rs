@@ -199,4 +199,10 @@ fn an_installation_for_the_machine_holds_for_everybody_and_is_nobody_elses() {
     fs::set_permissions(&backup, fs::Permissions::from_mode(0o666)).unwrap();
     assert_eq!(on_machine(&world, &["uninstall", "claude-code", "--managed"]).code, 0);
     assert!(!fs::read_to_string(&file).unwrap_or_default().contains("another user"));
+    // Nor is a link in its place followed.
+    let victim = world.write("victim", "as it was");
+    let _ = fs::remove_file(&backup);
+    symlink(&victim, &backup).unwrap();
+    assert_eq!(on_machine(&world, &install).code, 1);
+    assert_eq!(world.read("victim"), "as it was");
 }

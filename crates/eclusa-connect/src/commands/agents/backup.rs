@@ -61,6 +61,11 @@ impl Backup {
         scope: InstallScope,
     ) -> Result<(), Failure> {
         let file = place(global, agent, scope)?;
+        if scope == InstallScope::Managed && !is_ours_alone(&file) {
+            let text = format!("`{}` belongs to another user, or is a link", file.display());
+            return Err(Failure::failed(text)
+                .hint("use a home of your own (`sudo -H`), or another directory (`--state DIR`)"));
+        }
         let text = serde_json::to_vec_pretty(self).map_err(Failure::failed)?;
         replace(&file, text).map_err(|err| {
             Failure::failed(format!("no backup could be made in `{}`: {err}", file.display()))
