@@ -128,12 +128,17 @@ impl Paths {
         places.extend(self.store.parent().map(whole));
         places.extend(self.state().map(whole));
         places.extend([self.homes(), self.agent_homes()]);
-        let own = self.config.iter().filter(|it| whole(it) != self.project());
-        places.extend(own.map(|it| match (self.config_named, it.parent()) {
-            (false, Some(directory)) => whole(directory),
-            _ => whole(it),
-        }));
+        places.extend(self.own_configuration());
         places
+    }
+
+    /// What is the person's own configuration: its directory, or the file that was named.
+    pub fn own_configuration(&self) -> Option<PathBuf> {
+        let own = self.config.as_ref().filter(|it| whole(it) != self.project())?;
+        Some(match (self.config_named, own.parent()) {
+            (false, Some(directory)) => whole(directory),
+            _ => whole(own),
+        })
     }
 
     /// The workspace's own configuration.

@@ -55,6 +55,9 @@ pub fn settings(paths: &Paths, config: &Config, hosts: &[String]) -> SandboxSett
     settings.hide = paths.store.parent().map(Path::to_owned).into_iter().collect();
     settings.hide.extend(paths.state().filter(|it| !root.starts_with(it)).map(Path::to_owned));
     settings.hide.extend([paths.pins(), paths.key(), paths.homes(), paths.agent_homes()]);
+    // What the workspace holds, or lies in, is hidden by names and places alone.
+    let apart = |it: &PathBuf| !it.starts_with(&root) && !root.starts_with(it);
+    settings.hide.extend(paths.own_configuration().filter(apart));
     settings.cgroup = delegated_group();
     settings.blocked = config.blocked.clone();
     settings

@@ -138,10 +138,8 @@ impl ExecTicket {
         let unknown =
             || "there is no such ticket, or it was used; have the agent ask again".to_owned();
         let file = directory(agents).join(name);
-        let text = match fs::read(&file) {
-            Ok(text) if plain => text,
-            _ => return Err(unknown()),
-        };
+        // What is no name of a ticket is not opened: it could be a device or a pipe.
+        let text = plain.then(|| fs::read(&file).ok()).flatten().ok_or_else(unknown)?;
         // Of two who have read it, one can remove it.
         remove(&file).map_err(|_| unknown())?;
         let damaged = |err| format!("the ticket is damaged: {err}; make the call again");
@@ -171,6 +169,9 @@ impl ExecTicket {
     pub fn paths(&self, mut found: Paths) -> Result<Paths, String> {
         found.config_named = self.config_named;
         found.config.clone_from(&self.config);
+        if found.workspace != self.workspace {
+            return Err("the workspace is another one than it was for the hook".to_owned());
+        }
         match found.state().map(whole) == self.state {
             true => Ok(found),
             false => Err("the hook that allowed this used another directory of state".to_owned()),

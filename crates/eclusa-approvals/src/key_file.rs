@@ -1,6 +1,10 @@
 //! A person's key in a file: whoever can read the file answers as that person.
 
-use std::{fs, io, path::Path};
+use std::{
+    fs::{self, File},
+    io::{self, Read as _},
+    path::Path,
+};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use eclusa::{Durability, workspace::private_file};
@@ -34,7 +38,7 @@ impl KeyFile {
     /// The key in this file.
     pub fn open(path: &Path) -> Result<KeyFile, PeopleError> {
         let failed = |err: io::Error| PeopleError::File { path: path.to_owned(), err };
-        let text = fs::read_to_string(path).map_err(failed)?;
+        let text = read(path).map_err(failed)?;
         let unreadable = || failed(io::Error::other("it holds no key of a person"));
         let private = text.trim().strip_prefix(HEADLINE).and_then(|it| STANDARD.decode(it).ok());
         let pair = Ed25519KeyPair::from_pkcs8_maybe_unchecked(&private.ok_or_else(unreadable)?);
@@ -51,4 +55,16 @@ impl KeyFile {
     pub fn sign(&self, text: &str) -> String {
         STANDARD.encode(self.pair.sign(text.as_bytes()))
     }
+}
+
+/// The text of a plain file that is no larger than a key: nothing else is waited for or read whole.
+fn read(path: &Path) -> io::Result<String> {
+    const MAX_BYTES: u64 = 16 << 10;
+    // Opening a pipe would wait for a writer.
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    let mut text = String::new();
+    File::open(path)?.take(MAX_BYTES).read_to_string(&mut text)?;
+    Ok(text)
 }

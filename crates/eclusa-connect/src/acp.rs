@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{EclusaCall, MappedCall, shell_quoted};
+use crate::{EclusaCall, MappedCall, mapped, shell_quoted};
 
 /// Whether a request of an agent would do something, so that it is judged. All others pass.
 pub fn acp_is_judged(method: &str) -> bool {
@@ -82,10 +82,12 @@ fn permission(params: &Value) -> MappedCall {
         let tool = kind.to_owned();
         MappedCall::Unknown { tool, args: json!({"title": title, "input": raw}) }
     };
-    let one = |tool: &'static str, args: Value| MappedCall::Eclusa(vec![EclusaCall { tool, args }]);
-    let edits: Vec<EclusaCall> = blocks(call, "diff").filter_map(edit).collect();
-    let diffs = blocks(call, "diff").count();
-    if let Some(command) = raw.get("command").and_then(command) {
+    let edits: Option<Vec<EclusaCall>> = blocks(call, "diff").map(edit).collect();
+    let Some(edits) = edits else {
+        return MappedCall::Malformed("a diff has no path or no new text".to_owned());
+    };
+    if let Some(value) = raw.get("command").filter(|it| !it.is_null()) {
+        let Some(command) = command(value) else { return unknown() };
         let mut args = json!({"command": command});
         let cwd = raw.get("cwd").or_else(|| raw.get("workdir")).and_then(Value::as_str);
         if let (Some(cwd), Some(fields)) = (cwd, args.as_object_mut()) {
@@ -93,13 +95,10 @@ fn permission(params: &Value) -> MappedCall {
         }
         // Whichever of the two the agent means, both must be allowed.
         let command = EclusaCall { tool: "bash", args };
-        return match edits.len() == diffs {
-            true => MappedCall::Eclusa(edits.into_iter().chain([command]).collect()),
-            false => unknown(),
-        };
+        return MappedCall::Eclusa(edits.into_iter().chain([command]).collect());
     }
-    if diffs > 0 {
-        return if edits.len() == diffs { MappedCall::Eclusa(edits) } else { unknown() };
+    if !edits.is_empty() {
+        return MappedCall::Eclusa(edits);
     }
     let at = |tool: &'static str| {
         let paths = paths(call, &raw);
@@ -107,10 +106,12 @@ fn permission(params: &Value) -> MappedCall {
         if paths.is_empty() { unknown() } else { MappedCall::Eclusa(calls.collect()) }
     };
     match kind {
+        "read" | "delete" if names_more(&raw, &PATHS) => unknown(),
         "read" => at("read"),
         "delete" => at("delete"),
         "fetch" => match raw.get("url").and_then(Value::as_str) {
-            Some(url) => one("web_fetch", json!({"url": url})),
+            Some(_) if names_more(&raw, &["url"]) => unknown(),
+            Some(url) => mapped::fetch(url).unwrap_or_else(MappedCall::Malformed),
             None => unknown(),
         },
         _ => unknown(),
@@ -128,9 +129,35 @@ fn edit(diff: &Value) -> Option<EclusaCall> {
     Some(EclusaCall { tool: "write", args })
 }
 
+/// The fields in which agents name a path.
+const PATHS: [&str; 4] = ["path", "file_path", "filePath", "abs_path"];
+
+/// Whether an input may name files or addresses in other fields than these, or in these and not as a
+/// text: nobody can tell then what the call would do.
+fn names_more(raw: &Value, known: &[&str]) -> bool {
+    const WORDS: [&str; 10] =
+        ["path", "file", "dir", "uri", "url", "include", "glob", "pattern", "command", "host"];
+    fn leads(value: &Value) -> bool {
+        match value {
+            Value::String(text) => text.contains(['/', '\\']) || text.starts_with(['.', '~']),
+            Value::Array(all) => all.iter().any(leads),
+            Value::Object(fields) => fields.values().any(leads),
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+    let Some(fields) = raw.as_object() else { return !raw.is_null() };
+    fields.iter().any(|(name, value)| {
+        let lower = name.to_ascii_lowercase();
+        match known.contains(&name.as_str()) {
+            true => !value.is_string() && !value.is_null(),
+            false => WORDS.iter().any(|it| lower.contains(it)) || leads(value),
+        }
+    })
+}
+
 /// The paths that a call names, in its input or as its places.
 fn paths(call: &Value, raw: &Value) -> Vec<String> {
-    let named = ["path", "file_path", "filePath", "abs_path"].iter().filter_map(|it| raw.get(it));
+    let named = PATHS.iter().filter_map(|it| raw.get(it));
     let places = call.get("locations").and_then(Value::as_array).into_iter().flatten();
     let places = places.filter_map(|it| it.get("path"));
     let mut all: Vec<String> =

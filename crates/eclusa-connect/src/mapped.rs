@@ -1,6 +1,6 @@
 //! An agent's call, in the words of our own tools.
 
-use eclusa_tools::search::start_of;
+use eclusa_tools::{search::start_of, web::Address};
 use serde_json::{Value, json};
 
 use crate::fields::Fields;
@@ -189,6 +189,12 @@ pub(crate) fn beneath(path: Option<&str>, pattern: &str) -> Result<Option<String
 /// A patch in the first of these fields that is there.
 pub(crate) fn patch(input: Fields<'_>, names: &[&str]) -> Mapping {
     Ok(call("apply_patch", json!({"patch": input.any_text(names)?})))
+}
+
+/// An address that is fetched. One that is read in several ways is an error: the agent may read it otherwise.
+pub(crate) fn fetch(url: &str) -> Mapping {
+    Address::parse(url).map_err(|err| err.to_string())?;
+    Ok(call("web_fetch", json!({"url": url})))
 }
 
 /// A file that is read.

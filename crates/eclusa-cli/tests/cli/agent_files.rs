@@ -120,7 +120,7 @@ fn links_are_kept_and_files_are_written_all_or_none() {
 }
 
 /// `--managed` writes below `/etc`, so the binary is started where another one is mounted.
-fn on_machine(world: &World, args: &[&str]) -> Ran {
+pub(crate) fn on_machine(world: &World, args: &[&str]) -> Ran {
     let eclusa = world.command(args);
     #[expect(clippy::disallowed_methods, reason = "the test starts the binary elsewhere")]
     let mut command = std::process::Command::new("unshare");

@@ -15,6 +15,7 @@ mod allow;
 mod approvals_page;
 mod approvals_people;
 mod ask;
+mod attacked;
 mod built_in;
 mod chat;
 mod chat_spoofs;

@@ -194,7 +194,7 @@ fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
             let names = ["old_string", "new_string", "replace_all"];
             mapped::edits(input.text("file_path")?, input.list("edits")?, names)?
         }
-        "WebFetch" => mapped::call("web_fetch", json!({"url": input.text("url")?})),
+        "WebFetch" => mapped::fetch(input.text("url")?)?,
         "Agent" | "Task" | "Workflow" | "SendMessage" => {
             MappedCall::Internal(InternalTool::Subagent)
         }

@@ -131,7 +131,7 @@ fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
             mapped::edit(input.text("path")?, input.text("old_str")?, input.text("new_str")?, false)
         }
         "apply_patch" => mapped::patch(input, &["input", "patch"])?,
-        "web_fetch" => mapped::call("web_fetch", json!({"url": input.text("url")?})),
+        "web_fetch" => mapped::fetch(input.text("url")?)?,
         "task" | "write_agent" => MappedCall::Internal(InternalTool::Subagent),
         "update_todo"
         | "ask_user"

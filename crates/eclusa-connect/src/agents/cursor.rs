@@ -164,7 +164,7 @@ fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
         ),
         "ApplyPatch" => mapped::patch(input, &["patch", "input"])?,
         "Delete" => mapped::call("delete", json!({"path": input.any_text(&path)?})),
-        "WebFetch" => mapped::call("web_fetch", json!({"url": input.text("url")?})),
+        "WebFetch" => mapped::fetch(input.text("url")?)?,
         "Task" => MappedCall::Internal(InternalTool::Subagent),
         "TodoWrite" | "AskQuestion" => MappedCall::Internal(InternalTool::Bookkeeping),
         _ => event.unknown(),

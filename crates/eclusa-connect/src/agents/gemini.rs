@@ -1,6 +1,8 @@
 //! Gemini CLI, as seen with 0.61. Its events have no id for the call.
 
+use eclusa::one_line;
 use eclusa_config::jsonc;
+use eclusa_tools::web::Address;
 use serde_json::{Value, json};
 
 use super::{
@@ -150,7 +152,7 @@ fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
                 all,
             )
         }
-        "web_fetch" => match urls(input.any_text(&["prompt", "url"])?) {
+        "web_fetch" => match urls(input.any_text(&["prompt", "url"])?)? {
             none if none.is_empty() => event.unknown(),
             all => MappedCall::Eclusa(all),
         },
@@ -188,14 +190,26 @@ fn many(input: Fields<'_>) -> Mapping {
     }
 }
 
-/// Every address in a text.
-fn urls(text: &str) -> Vec<EclusaCall> {
-    let words = text.split(|it: char| it.is_whitespace() || "<>\"'()[]{}`".contains(it));
-    let urls = words.filter_map(|it| {
-        let at = it.find("https://").or_else(|| it.find("http://"))?;
-        it.get(at..).map(|it| it.trim_end_matches(['.', ',', ';', ':', '!']))
-    });
-    urls.map(|url| EclusaCall { tool: "web_fetch", args: json!({"url": url}) }).collect()
+/// Every address in a text: Gemini CLI takes each word that is one, and a word may hold several. What
+/// begins like one and is none is an error.
+fn urls(text: &str) -> Result<Vec<EclusaCall>, String> {
+    let mut all = Vec::new();
+    for word in text.split(|it: char| it.is_whitespace() || "<>\"'`".contains(it)) {
+        let lower = word.to_ascii_lowercase();
+        let begins = lower.match_indices("http").map(|it| it.0);
+        for at in begins.filter(|at| {
+            let rest = lower.get(*at..).unwrap_or_default();
+            rest.starts_with("http:") || rest.starts_with("https:")
+        }) {
+            let url = word.get(at..).unwrap_or_default();
+            let url = url.trim_end_matches(['.', ',', ';', ':', '!', ')', '}']);
+            // A bracket at the end is the text's, unless it closes an address in brackets.
+            let url = if url.contains('[') { url } else { url.trim_end_matches(']') };
+            Address::parse(url).map_err(|err| format!("`{}`: {err}", one_line(url)))?;
+            all.push(EclusaCall { tool: "web_fetch", args: json!({"url": url}) });
+        }
+    }
+    Ok(all)
 }
 
 /// A question hangs where nobody looks, so it is a denial.

@@ -128,7 +128,7 @@ fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
         "glob" => mapped::search("glob", input, &["path"])?,
         "grep" => mapped::search("grep", input, &["path"])?,
         "list" => mapped::search("list", input, &["path"])?,
-        "webfetch" => mapped::call("web_fetch", json!({"url": input.text("url")?})),
+        "webfetch" => mapped::fetch(input.text("url")?)?,
         "task" | "subagent" => MappedCall::Internal(InternalTool::Subagent),
         "todowrite" | "todoread" | "question" | "skill" | "invalid" => {
             MappedCall::Internal(InternalTool::Bookkeeping)

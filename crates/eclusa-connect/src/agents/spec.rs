@@ -271,15 +271,32 @@ impl AgentSpec {
     /// The variable in the text of one of its files of variables with which our hooks would go by
     /// other rules than the person's, if there is one.
     pub(crate) fn redirected_by(&self, text: &str) -> Result<Option<String>, String> {
-        // By these our program finds a person's configuration and state, and a shell what it runs
-        // before its command line.
-        const PLACES: [&str; 5] =
-            ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "BASH_ENV", "SHELLOPTS"];
+        // By these our program finds a person's configuration and state and knows who asks, and a
+        // shell what it runs before its command line.
+        const PLACES: [&str; 7] = [
+            "HOME",
+            "XDG_CONFIG_HOME",
+            "XDG_STATE_HOME",
+            "USER",
+            "LOGNAME",
+            "BASH_ENV",
+            "SHELLOPTS",
+        ];
         // With the first other code runs in every program that is started, with the second in the
         // shell that starts a hook; the third is ours.
         const FAMILIES: [&str; 3] = ["LD_", "BASH_FUNC_", "ECLUSA_"];
+        // By these a hook finds where the session was started, and the person's own rules there.
+        let root = self.hooks.as_ref().and_then(|it| it.root_variable);
+        let rules = self.denials.as_ref().map_or(&[][..], |it| it.files);
+        let settings = rules.iter().filter_map(|it| match it {
+            EntryFile::Settings(variable, ..) => Some(*variable),
+            _ => None,
+        });
+        let own: Vec<&str> = settings.chain(root).collect();
         let leads = |it: &String| {
-            PLACES.contains(&it.as_str()) || FAMILIES.iter().any(|family| it.starts_with(family))
+            PLACES.contains(&it.as_str())
+                || own.contains(&it.as_str())
+                || FAMILIES.iter().any(|family| it.starts_with(family))
         };
         Ok((self.switches.variables)(text)?.into_iter().find(leads))
     }

@@ -1,6 +1,7 @@
 //! VS Code, from its manual: not tried with the real program. It also runs hooks in the settings of
 //! Claude Code and of Copilot CLI, with events and tools of its own.
 
+use eclusa_tools::web::Address;
 use serde_json::{Value, json};
 
 use super::{
@@ -187,6 +188,7 @@ fn replacements(input: Fields<'_>) -> Mapping {
 fn pages(input: Fields<'_>) -> Mapping {
     let one = |it: &Value| {
         let url = it.as_str().ok_or("`urls` holds something else than texts")?;
+        Address::parse(url).map_err(|err| err.to_string())?;
         Ok(EclusaCall { tool: "web_fetch", args: json!({"url": url}) })
     };
     let all = input.list("urls")?.iter().map(one).collect::<Result<Vec<_>, String>>()?;

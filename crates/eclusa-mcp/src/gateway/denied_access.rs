@@ -8,7 +8,7 @@ use eclusa::{
     settings::{Endpoint, WorkspaceAccess},
 };
 
-use super::upstream::Upstream;
+use super::{sanitize::visible, upstream::Upstream};
 
 /// How programs say that they could not write, or were not let see something.
 const READ_ONLY: [&str; 3] = ["EROFS", "ead-only file system", "Errno 30"];
@@ -72,7 +72,10 @@ impl Upstream {
             && let Some(last_error) = connection.last_error.take()
         {
             let name = &self.settings.name;
-            return ToolError::new(format!("the server `{name}` refused the call: {last_error}"));
+            return ToolError::new(format!(
+                "the server `{name}` refused the call: {}",
+                visible(last_error.to_string())
+            ));
         }
         if let Some(why) = self.sandbox_hint(&err.message, since) {
             err.message = format!("{} ({why})", err.message);

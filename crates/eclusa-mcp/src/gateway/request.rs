@@ -18,7 +18,7 @@ use rmcp::{
 use tokio::{runtime::Handle, sync::mpsc};
 
 use super::{
-    sanitize::sanitize,
+    sanitize::{sanitize, visible},
     server_requests::{self, ServerQuestion},
     upstream::{Connection, Upstream},
 };
@@ -296,7 +296,10 @@ impl Upstream {
                     // An error means that it was refused before, for the same call.
                     let _ = client.side_results.refused.set(passed_on(err, client));
                 }
-                format!("the server `{name}` refused the call: {}", err.message)
+                format!(
+                    "the server `{name}` refused the call: {}",
+                    visible(err.message.to_string())
+                )
             }
             ServiceError::Cancelled { .. } => format!("the call of server `{name}` was taken back"),
             _ => {

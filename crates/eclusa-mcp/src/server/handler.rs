@@ -209,9 +209,14 @@ impl ServerHandler for Server {
         }
         if request.name == server_tools::APPROVE
             && !wrapped
-            && let Some(input) = server_tools::own_call(request.arguments.as_ref())
+            && let Some((tool, input)) = server_tools::own_call(request.arguments.as_ref())
         {
-            return Ok(server_tools::let_on(input).into());
+            if let Some(gateway) = gateway.as_ref().filter(|_| !gate.registry().has(&tool)) {
+                gateway.ready_for(&tool).await;
+            }
+            if gate.registry().has(&tool) || server_tools::is_own(&tool) {
+                return Ok(server_tools::let_on(input).into());
+            }
         }
         let gateway = gateway.filter(|_| !gate.registry().has(&request.name));
         if let Some(gateway) = &gateway {

@@ -62,13 +62,14 @@ pub(crate) fn meant_call(args: Option<JsonObject>) -> Result<(String, JsonObject
     }
 }
 
-/// The input of a call of one of our own tools that is put to `approve`. It is let on to us: the
-/// gate judges it when it comes.
-pub(crate) fn own_call(args: Option<&JsonObject>) -> Option<Value> {
+/// The tool and the input of a call that is put to `approve` under the name of our server. Where we
+/// have that tool it is let on to us: the gate judges it when it comes. Otherwise it is another server's,
+/// whose name begins like ours.
+pub(crate) fn own_call(args: Option<&JsonObject>) -> Option<(String, Value)> {
     let args = args?;
-    let tool = args.get("tool_name")?.as_str()?;
-    tool.strip_prefix(OWN_PREFIX).filter(|it| !it.is_empty())?;
-    args.get("input").filter(|it| it.is_object()).cloned()
+    let tool = args.get("tool_name")?.as_str()?.strip_prefix(OWN_PREFIX)?;
+    let input = args.get("input").filter(|it| it.is_object())?;
+    Some((tool.to_owned(), input.clone()))
 }
 
 /// The answer of `approve` to such a call.

@@ -114,8 +114,14 @@ pub fn start_of(pattern: &str) -> Option<String> {
     let before_name = parts.len().saturating_sub(1);
     let plain = parts.iter().take(before_name).take_while(|it| !it.contains(SPECIAL)).count();
     let rest = parts.get(plain..).unwrap_or_default();
+    // Some readers take `\..` and `[.][.]` for what they spell.
+    let climbs = |it: &str| it.replace(['\\', '[', ']'], "") == "..";
     let leads_away =
-        |it: &&str| it.split(['{', ',', '}']).any(|it| it == "..") || it.starts_with('~');
+        |it: &&str| it.split(['{', ',', '}', '(', '|', ')']).any(climbs) || it.starts_with('~');
+    let spelt = |it: &&str| *it != ".." && climbs(it);
+    if parts.iter().any(spelt) {
+        return None;
+    }
     let in_braces = |it: &&str| it.contains('{') && (it.len() == 1 || it.ends_with(['{', ',']));
     let bare_brace = rest.iter().take(rest.len().saturating_sub(1)).any(in_braces);
     if rest.iter().any(leads_away) || bare_brace || pattern.starts_with('~') {

@@ -79,7 +79,9 @@ fn mcp_approve_lets_calls_of_our_own_tools_on() {
     let result = client.call("approve", prompt("mcp__eclusa__write", input.clone()));
     assert_eq!(said(&result), json!({"behavior": "allow", "updatedInput": input}));
     // Another server's tools are not ours, whatever they are called.
-    for tool in ["mcp__other__write", "mcp__eclusa__", "mcp__eclusa", "write"] {
+    for tool in
+        ["mcp__other__write", "mcp__eclusa__", "mcp__eclusa", "write", "mcp__eclusa__evil__write"]
+    {
         let said = said(&client.call("approve", prompt(tool, input.clone())));
         assert_eq!(said["behavior"], "deny", "{tool}");
     }

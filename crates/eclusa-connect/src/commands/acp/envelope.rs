@@ -46,7 +46,7 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Envelope<'de>, A::Error> {
-        let (mut method, mut id) = (None, None);
+        let (mut method, mut id, mut params) = (None, None, false);
         while let Some(Text(name)) = fields.next_key()? {
             // Some read names in any case, and of two equal ones some take the first.
             if name.eq_ignore_ascii_case("method") {
@@ -54,9 +54,15 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
                 if method.replace(found).is_some() {
                     return Err(A::Error::custom("it has two methods"));
                 }
-            } else if name == "id" {
-                id = Some(fields.next_value()?);
+            } else if name.eq_ignore_ascii_case("id") {
+                if id.replace(fields.next_value()?).is_some() || name != "id" {
+                    return Err(A::Error::custom("it has two ids, or one of another name"));
+                }
             } else {
+                let is_params = name.eq_ignore_ascii_case("params");
+                if is_params && (std::mem::replace(&mut params, true) || name != "params") {
+                    return Err(A::Error::custom("it has parameters twice, or of another name"));
+                }
                 fields.next_value::<IgnoredAny>()?;
             }
         }

@@ -2,6 +2,7 @@
 
 use std::{
     fs, io,
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
@@ -40,6 +41,9 @@ impl Backup {
         scope: InstallScope,
     ) -> Result<Backup, Failure> {
         let file = place(global, agent, scope)?;
+        if scope == InstallScope::Managed && !is_ours_alone(&file) {
+            return Ok(Backup::default());
+        }
         match fs::read(&file) {
             Ok(text) => serde_json::from_slice(&text).map_err(|err| {
                 Failure::failed(format!("the backup `{}` is damaged: {err}", file.display()))
@@ -57,6 +61,11 @@ impl Backup {
         scope: InstallScope,
     ) -> Result<(), Failure> {
         let file = place(global, agent, scope)?;
+        if scope == InstallScope::Managed && !is_ours_alone(&file) {
+            let text = format!("`{}` belongs to another user, or is a link", file.display());
+            return Err(Failure::failed(text)
+                .hint("use a home of your own (`sudo -H`), or another directory (`--state DIR`)"));
+        }
         let text = serde_json::to_vec_pretty(self).map_err(Failure::failed)?;
         replace(&file, text).map_err(|err| {
             Failure::failed(format!("no backup could be made in `{}`: {err}", file.display()))
@@ -90,6 +99,17 @@ impl Backup {
     pub(super) fn file(&self, path: &Path) -> Option<&SavedFile> {
         self.files.iter().find(|it| it.path == path)
     }
+}
+
+/// False for a file that another user could have written: with a home that `sudo` kept, it lies there. What
+/// it says would become the settings of the whole machine.
+fn is_ours_alone(file: &Path) -> bool {
+    let user = rustix::process::geteuid().as_raw();
+    let ours = |it: &Path| match it.symlink_metadata() {
+        Ok(found) => found.uid() == user && found.mode() & 0o022 == 0 && !found.is_symlink(),
+        Err(err) => err.kind() == io::ErrorKind::NotFound,
+    };
+    [Some(file), file.parent()].into_iter().flatten().all(ours)
 }
 
 fn place(global: &Global, agent: &AgentSpec, scope: InstallScope) -> Result<PathBuf, Failure> {

@@ -1,5 +1,7 @@
 //! `eclusa install` and `uninstall`: entries go into an agent's settings, and out again.
 
+use std::{os::unix::fs::MetadataExt as _, path::Path};
+
 use similar::{Algorithm, DiffTag, capture_diff_slices, group_diff_ops};
 
 use super::{
@@ -25,7 +27,18 @@ pub(super) fn install(
     plain_servers: bool,
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
-    refuse_runner_cache(&std::env::current_exe()?)?;
+    let program = std::env::current_exe()?;
+    refuse_runner_cache(&program)?;
+    if scope == InstallScope::Managed
+        && let Some(open) = program.ancestors().find(|it| is_open_to_all(it))
+    {
+        let text = format!(
+            "everybody can write `{}`, and so answer for the whole machine",
+            open.display()
+        );
+        return Err(Failure::usage(text)
+            .hint("install the program where only root writes, such as `/usr/local/bin`"));
+    }
     let mut files = files(global, agent, scope)?;
     for file in files.iter_mut().filter(|_| plain_servers) {
         file.entries.retain(|it| !it.is_other_servers());
@@ -85,6 +98,12 @@ pub(super) fn install(
     tell_servers(&servers, screen)?;
     note(&format!("`eclusa uninstall {}` takes it back", agent.name));
     Ok(Exit::Done)
+}
+
+/// True for a file that everybody may replace or write, and for a directory in which they may do so.
+fn is_open_to_all(path: &Path) -> bool {
+    const STICKY: u32 = 0o1000;
+    path.metadata().is_ok_and(|it| it.mode() & 0o002 != 0 && it.mode() & STICKY == 0)
 }
 
 pub(super) fn uninstall(

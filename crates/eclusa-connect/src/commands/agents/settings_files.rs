@@ -1,13 +1,15 @@
 //! The files of an agent's settings on this machine: where they are, and what is in them.
 
 use std::{
-    env, io,
+    env, fs, io,
+    os::unix::fs::{DirBuilderExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
 };
 
 use super::InstallScope;
 use crate::commands::{
-    failure::Failure, global::Global, paths::Paths, read_text::read_text_of, tickets::remove,
+    failure::Failure, global::Global, paths::Paths, read_text::read_text_of, remember::replace,
+    tickets::remove,
 };
 use crate::{AGENTS, AgentSpec, EntryFile, ListedServer, SettingsEntry};
 
@@ -20,6 +22,8 @@ pub(super) struct SettingsFile {
     pub(super) entries: Vec<SettingsEntry>,
     /// What is in it; `None`: it is not there.
     pub(super) text: Option<String>,
+    /// Everybody on the machine reads it, and nobody else writes it.
+    is_for_all: bool,
 }
 
 /// The files of an agent, each with everything that belongs into it.
@@ -47,7 +51,8 @@ pub(super) fn files(
                         return Err(Failure::failed(text));
                     }
                 };
-                files.push(SettingsFile { path, entries: vec![entry], text });
+                let is_for_all = scope == InstallScope::Managed;
+                files.push(SettingsFile { path, entries: vec![entry], text, is_for_all });
             }
         }
     }
@@ -130,6 +135,30 @@ impl SettingsFile {
         Ok(Some(text))
     }
 
+    /// Writes it as a whole; `None` takes it away. What a whole machine goes by everybody can read, or it
+    /// would hold root's agents alone, whatever the umask is.
+    fn write(&self, text: Option<&str>) -> io::Result<()> {
+        let Some(text) = text else {
+            return match remove(&self.path) {
+                Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(()),
+                removed => removed,
+            };
+        };
+        if !self.is_for_all {
+            return replace(&self.path, text);
+        }
+        let directory = self.path.parent().unwrap_or(Path::new("/"));
+        for it in directory.ancestors().collect::<Vec<_>>().into_iter().rev() {
+            match fs::DirBuilder::new().mode(0o755).create(it) {
+                Ok(()) => fs::set_permissions(it, fs::Permissions::from_mode(0o755))?,
+                Err(err) if err.kind() == io::ErrorKind::AlreadyExists || it.is_dir() => {}
+                Err(err) => return Err(err),
+            }
+        }
+        replace(&self.path, text)?;
+        fs::set_permissions(&self.path, fs::Permissions::from_mode(0o644))
+    }
+
     fn unreadable(&self, err: &crate::EntryError) -> Failure {
         Failure::failed(format!("`{}` was left as it is: {err}", self.path.display()))
             .hint("fix the file, then run the command again; nothing was written")
@@ -142,10 +171,10 @@ pub(super) fn write_all<'a>(
 ) -> Result<(), Failure> {
     let mut written: Vec<&SettingsFile> = Vec::new();
     for (file, text) in files {
-        if let Err(err) = write(&file.path, text) {
+        if let Err(err) = file.write(text) {
             for done in &written {
                 // What cannot be put back either is told with the file that failed.
-                let _ = write(&done.path, done.text.as_deref());
+                let _ = done.write(done.text.as_deref());
             }
             let path = file.path.display();
             let failure = Failure::failed(format!("`{path}` cannot be written: {err}"));
@@ -154,14 +183,4 @@ pub(super) fn write_all<'a>(
         written.push(file);
     }
     Ok(())
-}
-
-fn write(path: &Path, text: Option<&str>) -> io::Result<()> {
-    match text {
-        Some(text) => crate::commands::remember::replace(path, text),
-        None => match remove(path) {
-            Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(()),
-            removed => removed,
-        },
-    }
 }

@@ -180,7 +180,13 @@ fn look(global: &Global, agent: &'static AgentSpec) -> Result<AgentStatus, Failu
         }
         let level =
             if scope == InstallScope::Managed { HookLevel::Managed } else { HookLevel::Hooked };
-        let off = switched_off(global, agent, level == HookLevel::Managed);
+        let mut off = switched_off(global, agent, level == HookLevel::Managed);
+        // What switches a person's hooks off switches off those of the file that it stands in.
+        off.extend(files.iter().filter(|_| level == HookLevel::Managed).filter_map(|it| {
+            let what = (agent.switches.switched_off_by)(it.text(), false)?;
+            let path = it.path.display();
+            Some(format!("`{path}` switches its hooks off (`{what}`): nothing is held"))
+        }));
         if !off.is_empty() {
             status.problems.extend(off);
             continue;
@@ -228,8 +234,15 @@ fn switched_off(global: &Global, agent: &AgentSpec, managed: bool) -> Vec<String
 /// files in directories above as well.
 pub(super) fn redirected(agent: &AgentSpec, root: &Path) -> Option<String> {
     let home = std::env::var_os("HOME").map(PathBuf::from);
-    let above = root.ancestors().take_while(|it| Some(*it) != home.as_deref());
-    above.take(if agent.switches.looks_above { usize::MAX } else { 1 }).find_map(|directory| {
+    let far = if agent.switches.looks_above { usize::MAX } else { 1 };
+    // What a link leads to has other directories above it. And who says where the session was started
+    // may be the project itself: where the hook runs counts too.
+    let roots = [Some(root.to_owned()), root.canonicalize().ok(), std::env::current_dir().ok()];
+    let above = roots
+        .iter()
+        .flatten()
+        .flat_map(|root| root.ancestors().take_while(|it| Some(*it) != home.as_deref()).take(far));
+    above.into_iter().find_map(|directory| {
         agent.switches.variable_files.iter().find_map(|name| {
             let path = directory.join(name);
             let text = match read_text(&path) {

@@ -144,7 +144,18 @@ fn is_ours(entry: &Value) -> bool {
     };
     let [program, "mcp"] = words.as_slice() else { return false };
     let here = env::current_exe().ok();
-    plain && (*program == "eclusa" || here.is_some_and(|it| it == Path::new(program)))
+    plain
+        && (*program == "eclusa" && !is_another_found()
+            || here.is_some_and(|it| it == Path::new(program)))
+}
+
+/// True when the first `eclusa` that is found by name is another program than this one: a project may
+/// have put a directory of its own in front.
+fn is_another_found() -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let mut found = env::split_paths(&path).map(|it| it.join("eclusa")).filter(|it| it.is_file());
+    let whole = |it: PathBuf| it.canonicalize().ok();
+    found.next().is_some_and(|it| whole(it) != env::current_exe().ok().and_then(whole))
 }
 
 #[cfg(test)]
