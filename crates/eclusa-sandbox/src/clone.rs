@@ -26,6 +26,22 @@ pub(crate) struct Child {
 }
 
 impl Child {
+    /// A process that somebody else has made: who it was is asked by whoever is its parent now.
+    pub(crate) fn of_others(pid: i32, pidfd: OwnedFd) -> Child {
+        Child { pid, pidfd, reaped: true }
+    }
+
+    /// Leaves it to somebody else.
+    pub(crate) fn leave(mut self) -> (i32, io::Result<OwnedFd>) {
+        self.reaped = true;
+        (self.pid, self.pidfd.try_clone())
+    }
+
+    /// Whether it has been waited for, or is not ours.
+    pub(crate) fn is_reaped(&self) -> bool {
+        self.reaped
+    }
+
     /// Waits for the end of the process.
     pub(crate) fn wait(&mut self) -> rustix::io::Result<kernel::Used> {
         let used = kernel::wait(self.pid)?;

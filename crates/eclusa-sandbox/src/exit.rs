@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use crate::capabilities::Enforcement;
 use crate::output::Output;
+#[cfg(enforced)]
+use crate::resource_caps::Cap;
 use crate::resource_caps::Caps;
 
 /// How a command ended.
@@ -21,6 +23,8 @@ pub struct Exit {
     pub peak_memory: u64,
     /// What it wrote.
     pub output: Output,
+    /// How many processes it left running, which were ended.
+    pub left: usize,
     /// Directories that were renamed for it piece by piece.
     pub dir_renames: DirRenames,
     /// What held it.
@@ -56,6 +60,24 @@ pub enum Ended {
 }
 
 impl Exit {
+    /// Of a command of which nothing is known.
+    #[cfg(enforced)]
+    pub(crate) fn unknown() -> Exit {
+        let caps = Caps { memory: Cap::Open, processes: Cap::Open };
+        Exit {
+            how: How::Signal(9),
+            ended: None,
+            wall: Duration::ZERO,
+            cpu: Duration::ZERO,
+            peak_memory: 0,
+            output: crate::output::Keeper::new(crate::plan::Keep::default()).finish(),
+            left: 0,
+            dir_renames: DirRenames::default(),
+            enforcement: Enforcement::None,
+            caps,
+        }
+    }
+
     /// Whether the command ended by itself, and well.
     #[must_use]
     pub fn success(&self) -> bool {

@@ -15,11 +15,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::sandboxes::{CommandOrder, Ran, RunError, Sandboxes, WriteTracking, Writes};
+use crate::{
+    owner::{HeldJob, JobHome, OutputSlot},
+    sandboxes::{CommandOrder, Ran, RunError, Sandboxes, WriteTracking, Writes},
+};
 
 mod background;
 mod directories;
 mod hosts;
+mod job_view;
 mod long_output;
 mod report;
 
@@ -27,6 +31,7 @@ mod report;
 mod tests;
 
 pub use background::{Jobs, JobsArgs};
+pub use job_view::{JobView, jobs_of};
 
 use background::Background;
 use directories::Directories;
@@ -150,6 +155,55 @@ impl Bash {
         )))
     }
 
+    /// Starts a command that goes on.
+    async fn start_job(&self, order: CommandOrder, job: &Job) -> Result<Output, ToolError> {
+        let (sandboxes, slot) = (self.sandboxes.clone(), OutputSlot::default());
+        let sink = slot.clone();
+        // A year is as good as no limit, and can be added to any clock.
+        let order = CommandOrder { time: Duration::from_secs(365 * 86_400), ..order };
+        let started = tokio::task::spawn_blocking(move || {
+            let running = sandboxes.start(&order, move |bytes| sink.add(bytes))?;
+            Ok::<_, RunError>(running.into_job(slot))
+        });
+        let crashed = |_| ToolError::new("the thread that started it crashed");
+        let started = started.await.map_err(crashed)?;
+        let started = started.map_err(|err| ToolError::new(err.to_string()))?;
+        match started {
+            Ok(held) => {
+                let view = self.keep(held, job).await.map_err(ToolError::new)?;
+                Ok(report::started(&view, &self.hint(&view), &self.sandboxes))
+            }
+            Err(ended) => Err(ToolError::new(format!(
+                "it ended at once, with {}{}",
+                report::how(&ended.0),
+                report::said(&ended.0)
+            ))),
+        }
+    }
+
+    /// Has a job held by the owner of the session, and looks how it begins.
+    async fn keep(&self, held: HeldJob, job: &Job) -> Result<JobView, String> {
+        let (background, session) = (self.background.clone(), job.session().to_owned());
+        let call = job.number();
+        let kept = tokio::task::spawn_blocking(move || background.keep(&session, held, call));
+        let kept = kept.await.map_err(|_| "the thread that kept it crashed".to_owned())?;
+        kept.map_err(|err| err.to_string())
+    }
+
+    /// How the model learns more of a job.
+    fn hint(&self, view: &JobView) -> String {
+        let id = view.record.job;
+        match self.sandboxes.settings().jobs {
+            JobHome::Here | JobHome::Nowhere => {
+                format!("`jobs` with {{\"action\": \"read\", \"id\": {id}}} reads its output")
+            }
+            JobHome::Apart { .. } => format!(
+                "later commands of this session reach it; a person reads its output with `eclusa jobs output {id}` \
+                 and ends it with `eclusa jobs end {id}`"
+            ),
+        }
+    }
+
     /// A directory of the workspace as arguments name it.
     fn in_words(&self, path: &Path) -> String {
         match path.as_os_str().is_empty() {
@@ -169,7 +223,8 @@ impl TypedTool for Bash {
          changes in the workspace is judged afterwards and applied all together or not at all. \
          `/tmp` lasts for the conversation; elsewhere nothing can be written but tools' caches. A \
          `cd` holds for one command; give `cwd` to move. With `background` it goes on (a server, \
-         a watcher), and what it writes to the workspace is thrown away at its end. Example: {\"command\": \"cargo test -q 2>&1 | tail -20\", \"timeout_ms\": 120000}"
+         a watcher), and so does what a command leaves running; what a job writes to the workspace is seen by \
+         later commands, and kept for a person at its end. Example: {\"command\": \"cargo test -q 2>&1 | tail -20\", \"timeout_ms\": 120000}"
             .to_owned()
     }
 
@@ -259,9 +314,7 @@ impl TypedTool for Bash {
                 hidden,
                 hosts,
             };
-            let id = self.background.start(job.session(), order);
-            let id = id.map_err(|err| ToolError::new(err.to_string()))?;
-            return Ok(report::started(id, &self.sandboxes));
+            return self.start_job(order, job).await;
         }
         let writes = match self.sandboxes.settings().read_only {
             true => Writes::Outside,
@@ -274,6 +327,16 @@ impl TypedTool for Bash {
         let (mut ran, long, opened) = self.run_with_hosts(order, job).await?;
         if ran.exit.how != How::Code(0) {
             ran.notes.extend(job.needs_service());
+        }
+        if let Some(left) = ran.left.take() {
+            let kept = self.keep(left, job).await;
+            ran.notes.push(kept.map_or_else(
+                |err| format!("what it left running was ended: {err}"),
+                |view| format!("{}; {}", view.goes_on(), self.hint(&view)),
+            ));
+        }
+        if ran.exit.left > 0 {
+            ran.notes.push(report::ended_left(ran.exit.left));
         }
         if signals && self.background.is_busy(job.session()) {
             ran.notes.push(ELSEWHERE.to_owned());

@@ -133,6 +133,11 @@ impl AgentSession {
         })
     }
 
+    /// The session in our records.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The root as the agent spells it.
     pub(super) fn root(&self) -> &Path {
         &self.root
@@ -315,6 +320,7 @@ impl AgentCall<'_> {
             call: self.id.clone(),
             text: command.to_owned(),
             directory,
+            background: args.get("background").and_then(Value::as_bool) == Some(true),
             files,
             uses: reply.uses().into(),
             mode_in_force: mode.as_str().to_owned(),
