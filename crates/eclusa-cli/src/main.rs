@@ -69,7 +69,6 @@ fn main() -> ExitCode {
 
 /// `eclusa session`, which no person types: the owner of a session, apart from whoever started it.
 fn session(words: &[OsString]) -> ExitCode {
-    eclusa_sandbox::share_memory();
     let done = match eclusa_sandbox::step_apart("session", words) {
         Ok(true) => Ok(()),
         Ok(false) => eclusa_tools::run_owner(words.get(1..).unwrap_or_default()),

@@ -31,12 +31,6 @@ impl Child {
         Child { pid, pidfd, reaped: true }
     }
 
-    /// Leaves it to somebody else.
-    pub(crate) fn leave(mut self) -> (i32, io::Result<OwnedFd>) {
-        self.reaped = true;
-        (self.pid, self.pidfd.try_clone())
-    }
-
     /// Whether it has been waited for, or is not ours.
     pub(crate) fn is_reaped(&self) -> bool {
         self.reaped
@@ -49,7 +43,7 @@ impl Child {
         Ok(used)
     }
 
-    /// Waits no more, for a process that even a kill doesn't end.
+    /// Waits no more, for a process that even a kill doesn't end, or that is somebody else's from now on.
     pub(crate) fn abandon(&mut self) {
         self.reaped = true;
     }

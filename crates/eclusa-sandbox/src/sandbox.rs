@@ -8,6 +8,7 @@ mod memory;
 mod pipes;
 mod supervise;
 mod survivors;
+mod watch;
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -99,7 +100,7 @@ impl Sandbox {
         let own = spec.holds && spec.namespaces == Namespaces::None;
         let own = own.then(|| OwnSide::new(&spec.own, Reachable::new(spec.proxy))).transpose();
         let own = own.map_err(trying("open what may be written"))?;
-        let watch = supervise::Watch::new(plan, cancel.clone(), enforcement.clone(), leases, own);
+        let watch = watch::Watch::new(plan, cancel.clone(), enforcement.clone(), leases, own);
         let thread = std::thread::Builder::new()
             .name("sandbox".into())
             .spawn(move || match StartedCommand::new(spec) {
@@ -195,7 +196,7 @@ impl Sandbox {
     ) -> Result<Sandbox, SandboxError> {
         let cancel = Cancel::new().map_err(trying("make an event descriptor"))?;
         let (group, caps) = (left.pid(), left.caps);
-        let watch = supervise::Watch::adopted(&left, limits, keep, cancel.clone())?;
+        let watch = watch::Watch::adopted(&left, limits, keep, cancel.clone())?;
         let (started, answering) = left.taken_over();
         let thread = std::thread::Builder::new()
             .name("sandbox".into())

@@ -15,14 +15,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{
-    owner::{HeldJob, JobHome, OutputSlot},
-    sandboxes::{CommandOrder, Ran, RunError, Sandboxes, WriteTracking, Writes},
-};
+use crate::sandboxes::{CommandOrder, Ran, RunError, Sandboxes, WriteTracking, Writes};
 
 mod background;
 mod directories;
 mod hosts;
+mod job_start;
 mod job_view;
 mod long_output;
 mod report;
@@ -31,7 +29,7 @@ mod report;
 mod tests;
 
 pub use background::{Jobs, JobsArgs};
-pub use job_view::{JobView, jobs_of};
+pub use job_view::{JobView, jobs_of, running_jobs};
 
 use background::Background;
 use directories::Directories;
@@ -153,55 +151,6 @@ impl Bash {
              `{mode}` no person is asked before. `eclusa doctor` says how to get staging; \
              `commands.least = \"partial\"` lets commands change the workspace without review"
         )))
-    }
-
-    /// Starts a command that goes on.
-    async fn start_job(&self, order: CommandOrder, job: &Job) -> Result<Output, ToolError> {
-        let (sandboxes, slot) = (self.sandboxes.clone(), OutputSlot::default());
-        let sink = slot.clone();
-        // A year is as good as no limit, and can be added to any clock.
-        let order = CommandOrder { time: Duration::from_secs(365 * 86_400), ..order };
-        let started = tokio::task::spawn_blocking(move || {
-            let running = sandboxes.start(&order, move |bytes| sink.add(bytes))?;
-            Ok::<_, RunError>(running.into_job(slot))
-        });
-        let crashed = |_| ToolError::new("the thread that started it crashed");
-        let started = started.await.map_err(crashed)?;
-        let started = started.map_err(|err| ToolError::new(err.to_string()))?;
-        match started {
-            Ok(held) => {
-                let view = self.keep(held, job).await.map_err(ToolError::new)?;
-                Ok(report::started(&view, &self.hint(&view), &self.sandboxes))
-            }
-            Err(ended) => Err(ToolError::new(format!(
-                "it ended at once, with {}{}",
-                report::how(&ended.0),
-                report::said(&ended.0)
-            ))),
-        }
-    }
-
-    /// Has a job held by the owner of the session, and looks how it begins.
-    async fn keep(&self, held: HeldJob, job: &Job) -> Result<JobView, String> {
-        let (background, session) = (self.background.clone(), job.session().to_owned());
-        let call = job.number();
-        let kept = tokio::task::spawn_blocking(move || background.keep(&session, held, call));
-        let kept = kept.await.map_err(|_| "the thread that kept it crashed".to_owned())?;
-        kept.map_err(|err| err.to_string())
-    }
-
-    /// How the model learns more of a job.
-    fn hint(&self, view: &JobView) -> String {
-        let id = view.record.job;
-        match self.sandboxes.settings().jobs {
-            JobHome::Here | JobHome::Nowhere => {
-                format!("`jobs` with {{\"action\": \"read\", \"id\": {id}}} reads its output")
-            }
-            JobHome::Apart { .. } => format!(
-                "later commands of this session reach it; a person reads its output with `eclusa jobs output {id}` \
-                 and ends it with `eclusa jobs end {id}`"
-            ),
-        }
     }
 
     /// A directory of the workspace as arguments name it.
@@ -328,16 +277,7 @@ impl TypedTool for Bash {
         if ran.exit.how != How::Code(0) {
             ran.notes.extend(job.needs_service());
         }
-        if let Some(left) = ran.left.take() {
-            let kept = self.keep(left, job).await;
-            ran.notes.push(kept.map_or_else(
-                |err| format!("what it left running was ended: {err}"),
-                |view| format!("{}; {}", view.goes_on(), self.hint(&view)),
-            ));
-        }
-        if ran.exit.left > 0 {
-            ran.notes.push(report::ended_left(ran.exit.left));
-        }
+        self.keep_left(&mut ran, job).await;
         if signals && self.background.is_busy(job.session()) {
             ran.notes.push(ELSEWHERE.to_owned());
         }

@@ -42,7 +42,7 @@ mod world;
 mod write;
 
 pub use apply_patch::ApplyPatch;
-pub use bash::{Bash, BashArgs, JobView, Jobs, JobsArgs, jobs_of};
+pub use bash::{Bash, BashArgs, JobView, Jobs, JobsArgs, jobs_of, running_jobs};
 pub use delete::Delete;
 pub use edit::EditFile;
 pub use file_tools::FileToolContext;

@@ -16,15 +16,16 @@ use std::{
 use eclusa::{policy::HiddenPaths, settings::RequiredEnforcement, workspace::SnapshotError};
 use eclusa_net::HostAccess;
 use eclusa_sandbox::{
-    HostCapabilities, Identity, Limits, Missing, Outlives, Plan, Sandbox, SandboxError, Staging,
+    HostCapabilities, Identity, Limits, Missing, Plan, Sandbox, SandboxError, Staging,
     git_environment_of, personal_git_settings,
     proxy::{HostRule, Hosts, Proxy},
 };
 
-use crate::owner::{JobHome, JobRecords, OwnerClient, all_sessions};
+use crate::owner::{JobRecords, all_sessions};
 
 mod attempts;
 mod caches;
+mod outliving;
 mod running;
 mod session;
 mod settings;
@@ -160,13 +161,7 @@ impl Sandboxes {
         let made = |source| RunError::Layer { path: pool.place().to_owned(), source };
         let session = order.session.as_deref();
         let most = settings.limits.tmp;
-        let owner = session.map(|it| OwnerClient::connect(&settings.state, it)).transpose()?;
-        let owner = owner.flatten();
-        // What jobs of the session have written, which nobody has applied, the uppermost first.
-        let covers = match (&owner, session) {
-            (Some(_), Some(session)) => self.job_layers(session),
-            _ => Vec::new(),
-        };
+        let (owner, covers) = session.map(|it| self.owner(it)).transpose()?.unwrap_or_default();
         let session = session.map(|it| self.0.sessions.get(it, most));
         let (mut kept, mut caches) = (Kept::Nothing, None);
         let writes = match (order.writes, self.write_tracking()) {
@@ -227,18 +222,8 @@ impl Sandboxes {
             }
         }
         plan.terminal.clone_from(&settings.terminal);
-        let layered = matches!(kept, Kept::Nothing | Kept::Layer(_));
-        if layered && session.is_some() && plan.terminal.is_none() {
-            plan.outlives = match (&settings.jobs, order.background) {
-                (JobHome::Apart { .. }, true) => Outlives::All,
-                (JobHome::Apart { .. } | JobHome::Here, false) => Outlives::Left,
-                (JobHome::Here | JobHome::Nowhere, _) => Outlives::Nothing,
-            };
-        }
-        if plan.outlives == Outlives::All {
-            // Whoever serves it ends with this call.
-            plan.hosts.clear();
-            plan.proxy = false;
+        if matches!(kept, Kept::Nothing | Kept::Layer(_)) && session.is_some() {
+            self.let_outlive(&mut plan, order.background);
         }
         let spawned = Sandbox::spawn(&plan, self.capabilities(), progress);
         if let Err(SandboxError::Step { .. }) = &spawned {
@@ -276,14 +261,6 @@ impl Sandboxes {
     pub fn sweep(&self) -> std::io::Result<usize> {
         let jobs = JobRecords::new(&self.settings().state).sweep();
         Ok(self.0.pools.sweep()? + self.0.sessions.sweep()? + self.0.caches.sweep()? + jobs)
-    }
-
-    /// Where jobs of a session that run have written to, the latest first.
-    fn job_layers(&self, session: &str) -> Vec<PathBuf> {
-        let all = JobRecords::new(&self.settings().state).all().into_iter().rev();
-        let theirs = all.filter(|it| it.session == session && it.ended.is_none());
-        let uppers = theirs.filter_map(|it| Some(it.layer?.join("upper")));
-        uppers.filter(|it| it.is_dir()).collect()
     }
 
     /// A session is over: its `/tmp` and its network go with the last of its commands.

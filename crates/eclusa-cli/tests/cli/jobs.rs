@@ -123,7 +123,7 @@ fn what_a_command_leaves_running_goes_on_and_later_calls_see_what_it_writes() {
     let world = world();
     let ways = [
         "nohup sh -c 'echo begun; while :; do sleep 0.1; echo more; done' > server.log 2>&1 & echo started",
-        "setsid sh -c 'while :; do sleep 0.1; done' & echo started",
+        "setsid sh -c 'trap \"echo polite; exit\" TERM; while :; do sleep 0.1; done' & echo started",
         "python3 -c 'import os, time\nif os.fork(): os._exit(0)\nos.setsid()\ntime.sleep(1000)'; echo started",
     ];
     for (job, command) in (1..).zip(ways) {
@@ -152,6 +152,15 @@ fn what_a_command_leaves_running_goes_on_and_later_calls_see_what_it_writes() {
     assert!(shown.out.contains("server.log"), "{shown:?} {kept:?}");
     assert_eq!(world.eclusa(&["changes", "apply", &number]).code, 0);
     assert!(world.read("workspace/server.log").contains("more"));
+    let ended = world.eclusa(&["jobs", "end", "2"]);
+    assert!(ended.out.contains("job 2 was ended"), "{ended:?}");
+    assert_eq!(
+        world.eclusa(&["jobs", "output", "2"]).out,
+        "polite\n",
+        "it was asked, though it had left its group"
+    );
+    let doctor = world.eclusa(&["doctor"]);
+    assert!(doctor.out.contains("job 3: runs, started "), "{doctor:?}");
     assert_eq!(world.eclusa(&["jobs", "end", "--all"]).code, 0);
     nothing_left(&world, owner);
 }

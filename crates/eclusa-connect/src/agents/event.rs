@@ -160,9 +160,7 @@ impl HookEvent {
             fields.insert("cwd".to_owned(), start.into());
         }
         let goes_on = |it: &&str| self.input.get(*it).and_then(Value::as_bool) == Some(true);
-        if let (true, Some(fields)) =
-            (BACKGROUND.iter().any(|it| goes_on(it)), args.as_object_mut())
-        {
+        if let (true, Some(fields)) = (BACKGROUND.iter().any(goes_on), args.as_object_mut()) {
             fields.insert("background".to_owned(), true.into());
         }
         mapped::call("bash", args)

@@ -40,7 +40,7 @@ pub(super) struct AgentSession {
     global: Global,
     surface: Surface,
     /// The conversation in our records.
-    name: String,
+    pub(super) name: String,
     /// The agent with its version, where that is known.
     client: String,
     /// The root as the agent spells it.
@@ -131,11 +131,6 @@ impl AgentSession {
             client,
             ctx,
         })
-    }
-
-    /// The session in our records.
-    pub(super) fn name(&self) -> &str {
-        &self.name
     }
 
     /// The root as the agent spells it.

@@ -40,21 +40,26 @@ pub struct LeftParts {
     pub group: Option<PathBuf>,
 }
 
-impl LeftRunning {
-    pub(super) fn new(
-        started: StartedCommand,
+impl StartedCommand {
+    /// Leaves it to somebody else, with the descriptor on which its calls wait. It is not ended here any more.
+    pub(super) fn left(
+        &mut self,
         held: Option<OwnedFd>,
         layer: Option<PathBuf>,
         staged: Vec<PathBuf>,
     ) -> Result<LeftRunning, SandboxError> {
-        let StartedCommand { child, output, status, caps, group, .. } = started;
-        let (pid, pidfd) = child.leave();
-        let pidfd = pidfd.map_err(trying("duplicate a descriptor"))?;
+        let again = |it: &OwnedFd| it.try_clone().map_err(trying("duplicate a descriptor"));
+        let (status, output) = (again(&self.status)?, again(&self.output)?);
+        let pidfd = again(&self.child.pidfd)?;
+        self.child.abandon();
+        let group = self.group.take();
         let path = group.as_ref().map(|it| it.path().to_owned());
-        let parts = LeftParts { pid, layer, staged, group: path };
-        Ok(LeftRunning { parts, pidfd, status, output, held, group, caps })
+        let parts = LeftParts { pid: self.child.pid, layer, staged, group: path };
+        Ok(LeftRunning { parts, pidfd, status, output, held, group, caps: self.caps })
     }
+}
 
+impl LeftRunning {
     /// Takes it apart, to be sent to another process. Nobody may drop the descriptors before they have
     /// arrived there.
     #[must_use]

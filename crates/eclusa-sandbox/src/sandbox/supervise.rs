@@ -1,6 +1,5 @@
 //! The watch over a running command: its output, its time, its end, and the end of its children.
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -8,18 +7,15 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
 
 use super::answering::Answering;
-use super::leases::{self, Leases};
-use super::left::LeftRunning;
-use super::memory::{self, MemoryWatch};
+use super::leases;
+use super::memory;
+use super::watch::{Watch, free};
 use super::{StartedCommand, Watched, survivors};
-use crate::capabilities::Enforcement;
-use crate::exit::{Ended, Exit, How};
+use crate::exit::{DirRenames, Ended, Exit, How};
 use crate::init::{ENDED, LEFT, NOT_EXECUTED, OUTLIVE, REAP};
 use crate::kernel;
-use crate::notify::OwnSide;
 use crate::output::Keeper;
-use crate::plan::{Hold, Keep, Limits, Outlives, Plan, Staging};
-use crate::reach::Cancel;
+use crate::plan::Outlives;
 use crate::step::{SandboxError, Step, trying};
 
 /// How much is read at once, and the size of the pipe.
@@ -38,83 +34,6 @@ const DEATH: Duration = Duration::from_secs(10);
 
 /// How long those who are left by a command may take to end by themselves before anything is made of them.
 const LINGER: Duration = Duration::from_millis(100);
-
-/// What is watched for.
-pub(super) struct Watch {
-    limits: Limits,
-    keep: Keep,
-    cancel: Cancel,
-    enforcement: Enforcement,
-    disk: Option<(PathBuf, u64)>,
-    memory: Option<MemoryWatch>,
-    /// On what nobody of the command may open.
-    leases: Leases,
-    /// Where renames of directories are helped.
-    staged: Vec<PathBuf>,
-    /// Without namespaces: what the command may change.
-    own: Option<OwnSide>,
-    /// What may go on without us.
-    outlives: Outlives,
-}
-
-impl Watch {
-    pub(super) fn new(
-        plan: &Plan,
-        cancel: Cancel,
-        enforcement: Enforcement,
-        leases: Leases,
-        own: Option<OwnSide>,
-    ) -> Watch {
-        let place = plan.stage.first().map(|one| &one.upper).or(plan.write.first());
-        let place = place.or(plan.tmp.as_ref());
-        let disk = plan.limits.disk.zip(place).and_then(|(most, place)| {
-            let free = free(place)?;
-            Some((place.clone(), free.saturating_sub(most)))
-        });
-        let memory = plan.limits.memory.filter(|_| plan.cgroup.is_none()).map(MemoryWatch::new);
-        let limits = plan.limits.clone();
-        let real = |one: &Staging| one.lower.canonicalize().ok();
-        let staged = match plan.hold {
-            Hold::Renames => plan.stage.iter().filter_map(real).collect(),
-            Hold::Nothing => Vec::new(),
-        };
-        let (keep, outlives) = (plan.keep, plan.outlives);
-        Watch { limits, keep, cancel, enforcement, disk, memory, leases, staged, own, outlives }
-    }
-
-    /// The watch over what somebody else has left running.
-    pub(super) fn adopted(
-        left: &LeftRunning,
-        limits: &Limits,
-        keep: Keep,
-        cancel: Cancel,
-    ) -> Result<Watch, SandboxError> {
-        let place = left.layer().filter(|_| limits.disk.is_some());
-        let disk = limits.disk.zip(place).and_then(|(most, place)| {
-            let free = free(place)?;
-            Some((place.clone(), free.saturating_sub(most)))
-        });
-        let memory = limits.memory.filter(|_| !left.is_counted()).map(MemoryWatch::new);
-        Ok(Watch {
-            limits: limits.clone(),
-            keep,
-            cancel,
-            enforcement: Enforcement::Full,
-            disk,
-            memory,
-            leases: Leases::take(&[])?,
-            staged: left.staged().to_vec(),
-            own: None,
-            outlives: Outlives::All,
-        })
-    }
-}
-
-/// The free bytes of a filesystem.
-fn free(place: &PathBuf) -> Option<u64> {
-    let stat = rustix::fs::statvfs(place).ok()?;
-    Some(stat.f_bavail.saturating_mul(stat.f_frsize))
-}
 
 /// How far along the end is.
 enum Phase {
@@ -366,7 +285,12 @@ impl<F: FnMut(&[u8])> Supervision<F> {
         }
         self.ended = Some(why);
         self.phase = Phase::Asked(Instant::now() + self.watch.limits.grace);
-        if self.started.namespace {
+        if self.watch.outlives == Outlives::All && self.started.namespace {
+            // What goes on may have left the group.
+            for signal in [Signal::TERM, Signal::CONT] {
+                survivors::signal_all(self.started.child.pid, signal);
+            }
+        } else if self.started.namespace {
             // The session's group. Its first process is out of reach of this signal.
             if let Some(group) = Pid::from_raw(self.started.child.pid) {
                 // Who was stopped can end only when it goes on.
@@ -411,8 +335,15 @@ impl<F: FnMut(&[u8])> Supervision<F> {
             let source = std::io::Error::from_raw_os_error(errno);
             return Err(SandboxError::Step { step: Step::Execute, path: None, source });
         }
+        let dir_renames = std::mem::replace(&mut self.answering, Answering::Nobody).finish();
+        let exit = Exit { dir_renames, ..self.exit(began, used) };
+        Ok(Watched { exit, left: None })
+    }
+
+    /// How the command ended, as far as it is known.
+    fn exit(self, began: Instant, used: Option<kernel::Used>) -> Exit {
         let status = self.status.or(used.as_ref().map(|used| used.status));
-        let exit = Exit {
+        Exit {
             how: status.map_or(How::Signal(libc::SIGKILL), how),
             ended: self.ended,
             wall: began.elapsed(),
@@ -420,11 +351,10 @@ impl<F: FnMut(&[u8])> Supervision<F> {
             peak_memory: used.map_or(0, |used| used.peak_kib.saturating_mul(1024)),
             output: self.keeper.finish(),
             left: self.ended_left,
-            dir_renames: self.answering.finish(),
+            dir_renames: DirRenames::default(),
             enforcement: self.watch.enforcement,
             caps: self.started.caps,
-        };
-        Ok(Watched { exit, left: None })
+        }
     }
 
     /// Hands over what runs, with what it has written so far where its command has ended.
@@ -436,21 +366,11 @@ impl<F: FnMut(&[u8])> Supervision<F> {
                 count => left = left.saturating_sub(count),
             }
         }
-        let exit = Exit {
-            how: self.status.map_or(How::Code(0), how),
-            ended: self.ended,
-            wall: began.elapsed(),
-            cpu: Duration::ZERO,
-            peak_memory: 0,
-            output: self.keeper.finish(),
-            left: 0,
-            dir_renames: crate::exit::DirRenames::default(),
-            enforcement: self.watch.enforcement,
-            caps: self.started.caps,
-        };
-        let (layer, staged) = (self.watch.disk.map(|it| it.0), self.watch.staged);
-        let left = LeftRunning::new(self.started, self.answering.leave(), layer, staged)?;
-        Ok(Watched { exit, left: Some(left) })
+        let held = std::mem::replace(&mut self.answering, Answering::Nobody).leave();
+        let layer = self.watch.disk.take().map(|it| it.0);
+        let staged = std::mem::take(&mut self.watch.staged);
+        let left = self.started.left(held, layer, staged)?;
+        Ok(Watched { exit: self.exit(began, None), left: Some(left) })
     }
 
     /// Waits for the end of the first process, but not for ever.

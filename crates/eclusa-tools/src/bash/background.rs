@@ -112,6 +112,7 @@ impl Background {
         drop(locked(&self.here).remove(session));
         for job in self.of(session) {
             JobRecords::new(&self.sandboxes.settings().state).forget(job.record.job);
+            locked(&self.read).remove(&job.record.job);
         }
     }
 

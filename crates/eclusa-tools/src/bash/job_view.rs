@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use eclusa::one_line;
 use eclusa_sandbox::{listening_ports, processes_of};
 use serde_json::{Value, json};
 
@@ -24,6 +25,16 @@ pub struct JobView {
 pub fn jobs_of(state: &Path) -> Vec<JobView> {
     let records = JobRecords::new(state);
     records.all().into_iter().map(|it| JobView::of(state, &records, it)).collect()
+}
+
+/// The jobs of a workspace that run, a line for each: which, since when, and which process holds it.
+pub fn running_jobs(state: &Path) -> Vec<String> {
+    let line = |it: &JobView| {
+        let JobRecord { job, owner, command, .. } = &it.record;
+        let (state, seconds, command) = (it.state(), it.seconds(), one_line(command));
+        format!("job {job}: {state}, started {seconds} s ago, held by process {owner}: {command}")
+    };
+    jobs_of(state).iter().filter(|it| it.runs).map(line).collect()
 }
 
 impl JobView {

@@ -276,7 +276,7 @@ fn watch_job(
     record: JobRecord,
 ) {
     let ended = match sandbox.wait() {
-        Ok(exit) => in_words(&exit),
+        Ok(exit) => in_words(&exit, about.is_left),
         Err(err) => err.to_string(),
     };
     let changes = keep_changes(about, state);
@@ -287,9 +287,11 @@ fn watch_job(
     }
 }
 
-/// How a job ended.
-fn in_words(exit: &Exit) -> String {
+/// How a job ended. Of what a command left nobody knows with which code.
+fn in_words(exit: &Exit, is_left: bool) -> String {
     let how = match exit.how {
+        _ if is_left && exit.ended == Some(Ended::Cancelled) => "was ended".to_owned(),
+        _ if is_left => "ended".to_owned(),
         How::Code(code) => format!("ended with exit code {code}"),
         How::Signal(signal) => format!("ended by signal {signal}"),
     };

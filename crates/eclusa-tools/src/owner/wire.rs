@@ -75,6 +75,9 @@ pub(crate) struct JobAbout {
     pub(crate) root: PathBuf,
     /// Its first process.
     pub(crate) pid: i32,
+    /// Whether the command itself had ended, and this is what it left.
+    #[serde(default)]
+    pub(crate) is_left: bool,
     /// The layer that it writes over the workspace.
     pub(crate) layer: Option<PathBuf>,
     /// When that layer began, as its filesystem tells the time.

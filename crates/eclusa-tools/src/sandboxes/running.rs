@@ -146,6 +146,7 @@ impl Running {
         let mut held = None;
         if let Some(left) = left {
             let mut about = about(&self.plan, &self.root, &self.command, pid);
+            about.is_left = true;
             let mut locks = Vec::new();
             // What is judged now is a copy: those who are left still write to the layer.
             if let Kept::Layer(stage) = self.kept {
@@ -221,6 +222,7 @@ fn about(plan: &Plan, root: &Path, command: &str, pid: i32) -> JobAbout {
         call: None,
         root: root.to_owned(),
         pid,
+        is_left: false,
         layer: None,
         began: String::new(),
         discard: Vec::new(),

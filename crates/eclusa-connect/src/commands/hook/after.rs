@@ -68,7 +68,7 @@ pub(super) async fn end(session: &HookSession) -> Result<(), String> {
     }
     ExecTicket::sweep(&session.agent.ctx.paths.agents());
     // Its jobs end with it.
-    let (state, name) = (session.agent.ctx.paths.undo(), session.agent.name());
+    let (state, name) = (session.agent.ctx.paths.undo(), &session.agent.name);
     let ended =
         OwnerClient::connect(&state, name).and_then(|it| it.map_or(Ok(()), OwnerClient::over));
     ended.map_err(|err| err.to_string())
