@@ -4,8 +4,6 @@ use std::time::Duration;
 
 use crate::capabilities::Enforcement;
 use crate::output::Output;
-#[cfg(enforced)]
-use crate::resource_caps::Cap;
 use crate::resource_caps::Caps;
 
 /// How a command ended.
@@ -42,6 +40,17 @@ pub enum How {
     Signal(i32),
 }
 
+impl How {
+    /// From a wait status.
+    #[cfg(enforced)]
+    pub(crate) fn of(status: i32) -> How {
+        match status & 0x7f {
+            0 => How::Code((status >> 8) & 0xff),
+            signal => How::Signal(signal),
+        }
+    }
+}
+
 /// Why a sandbox ended its command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
@@ -60,24 +69,6 @@ pub enum Ended {
 }
 
 impl Exit {
-    /// Of a command of which nothing is known.
-    #[cfg(enforced)]
-    pub(crate) fn unknown() -> Exit {
-        let caps = Caps { memory: Cap::Open, processes: Cap::Open };
-        Exit {
-            how: How::Signal(9),
-            ended: None,
-            wall: Duration::ZERO,
-            cpu: Duration::ZERO,
-            peak_memory: 0,
-            output: crate::output::Keeper::new(crate::plan::Keep::default()).finish(),
-            left: 0,
-            dir_renames: DirRenames::default(),
-            enforcement: Enforcement::None,
-            caps,
-        }
-    }
-
     /// Whether the command ended by itself, and well.
     #[must_use]
     pub fn success(&self) -> bool {

@@ -125,7 +125,7 @@ impl Sandbox {
     }
 
     /// Leaves the command running.
-    pub fn let_go(self) -> Result<LeftRunning, Box<(Exit, SandboxError)>> {
+    pub fn let_go(self) -> Result<LeftRunning, Box<(Option<Exit>, SandboxError)>> {
         match self.0 {}
     }
 

@@ -177,13 +177,13 @@ impl Sandbox {
 
     /// Leaves the command running, for somebody else to watch. The error means that it has ended, or may not
     /// outlive whoever started it.
-    pub fn let_go(mut self) -> Result<LeftRunning, Box<(Exit, SandboxError)>> {
+    pub fn let_go(mut self) -> Result<LeftRunning, Box<(Option<Exit>, SandboxError)>> {
         self.cancel.let_go();
         let over = || SandboxError::Plan("the command cannot be left running".to_owned());
         match self.join() {
             Ok(Watched { left: Some(left), .. }) => Ok(left),
-            Ok(Watched { exit, left: None }) => Err(Box::new((exit, over()))),
-            Err(error) => Err(Box::new((Exit::unknown(), error))),
+            Ok(Watched { exit, left: None }) => Err(Box::new((Some(exit), over()))),
+            Err(error) => Err(Box::new((None, error))),
         }
     }
 

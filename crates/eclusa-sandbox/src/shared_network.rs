@@ -5,7 +5,6 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-use crate::clone::high;
 use crate::kernel;
 use crate::step::{SandboxError, trying};
 
@@ -30,15 +29,6 @@ impl SharedNetwork {
     /// A network whose namespaces are open.
     pub(crate) fn from_namespaces(user: Option<OwnedFd>, network: OwnedFd) -> SharedNetwork {
         SharedNetwork(Arc::new(OpenNamespaces { user, network }))
-    }
-
-    /// A network whose namespaces another process has open and has sent here: first the user namespace,
-    /// where there is one, then the network.
-    pub fn from_descriptors(fds: Vec<OwnedFd>) -> Result<SharedNetwork, SandboxError> {
-        let mut fds = fds.into_iter().map(high).collect::<Result<Vec<_>, _>>()?;
-        let network = fds.pop();
-        let none = || SandboxError::Plan("descriptors of the network are missing".to_owned());
-        Ok(SharedNetwork::from_namespaces(fds.pop(), network.ok_or_else(none)?))
     }
 
     /// Its namespaces, to be sent to another process.

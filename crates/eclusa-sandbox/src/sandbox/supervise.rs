@@ -344,7 +344,7 @@ impl<F: FnMut(&[u8])> Supervision<F> {
     fn exit(self, began: Instant, used: Option<kernel::Used>) -> Exit {
         let status = self.status.or(used.as_ref().map(|used| used.status));
         Exit {
-            how: status.map_or(How::Signal(libc::SIGKILL), how),
+            how: status.map_or(How::Signal(libc::SIGKILL), How::of),
             ended: self.ended,
             wall: began.elapsed(),
             cpu: used.as_ref().map(|used| used.cpu).unwrap_or_default(),
@@ -392,13 +392,5 @@ impl<F: FnMut(&[u8])> Supervision<F> {
                 Err(_) => return None,
             }
         }
-    }
-}
-
-/// A wait status in words.
-fn how(status: i32) -> How {
-    match status & 0x7f {
-        0 => How::Code((status >> 8) & 0xff),
-        signal => How::Signal(signal),
     }
 }

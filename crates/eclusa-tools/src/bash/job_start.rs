@@ -47,11 +47,12 @@ impl Bash {
                 let view = self.keep(held, job).await.map_err(ToolError::new)?;
                 Ok(report::started(&view, &self.hint(&view), &self.sandboxes))
             }
-            Err(ended) => Err(ToolError::new(format!(
-                "it ended at once, with {}{}",
-                report::how(&ended.0),
-                report::said(&ended.0)
-            ))),
+            Err(ended) => Err(ToolError::new(match &ended.0 {
+                Some(exit) => {
+                    format!("it ended at once, with {}{}", report::how(exit), report::said(exit))
+                }
+                None => ended.1.to_string(),
+            })),
         }
     }
 

@@ -51,10 +51,10 @@ pub(crate) fn shown(command: &str) -> String {
 
 /// Where the output of a command goes that runs before anybody holds it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct OutputSlot(Arc<Mutex<Slot>>);
+pub(crate) struct OutputSlot(Arc<Mutex<EarlyOutput>>);
 
 #[derive(Debug, Default)]
-struct Slot {
+struct EarlyOutput {
     early: Vec<u8>,
     file: Option<JobOutput>,
 }

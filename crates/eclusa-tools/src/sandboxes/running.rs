@@ -117,7 +117,10 @@ impl Running {
 
     /// The command as a job, for an owner to hold; its output goes to this slot where it is watched here. The
     /// error is how it ended, if it has.
-    pub(crate) fn into_job(self, slot: OutputSlot) -> Result<HeldJob, Box<(Exit, SandboxError)>> {
+    pub(crate) fn into_job(
+        self,
+        slot: OutputSlot,
+    ) -> Result<HeldJob, Box<(Option<Exit>, SandboxError)>> {
         let pid = self.sandbox.group();
         let run = match self.plan.outlives {
             Outlives::All => HeldRun::Left(self.sandbox.let_go()?),
