@@ -11,7 +11,7 @@ use eclusa::{
     spool::MemorySpool,
 };
 use eclusa_config::{Config, Layer};
-use eclusa_tools::Sandboxes;
+use eclusa_tools::{JobHome, SandboxSettings, Sandboxes};
 
 use crate::{
     config_layers::{self, layers, unusable},
@@ -145,7 +145,13 @@ impl AppContext {
 
     /// Where commands run. `hosts` are allowed besides those of the configuration.
     pub fn sandboxes(&self, hosts: &[String]) -> Result<Sandboxes, Failure> {
-        shell::sandboxes(&self.paths, &self.config, hosts)
+        self.sandboxes_with(hosts, JobHome::Here)
+    }
+
+    /// The same, with another home for what goes on after a call.
+    pub fn sandboxes_with(&self, hosts: &[String], jobs: JobHome) -> Result<Sandboxes, Failure> {
+        let settings = shell::settings(&self.paths, &self.config, hosts);
+        shell::with_settings(SandboxSettings { jobs, ..settings })
     }
 
     /// The run that this command is.

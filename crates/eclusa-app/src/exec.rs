@@ -9,7 +9,7 @@ use std::{
 
 use clap::Args;
 use eclusa::{Approver, Mode, Origin, Reply, ToolCall};
-use eclusa_tools::{Bash, Sandboxes, WriteTracking};
+use eclusa_tools::{Bash, JobHome, Sandboxes, WriteTracking};
 use serde_json::{Value, json};
 
 use crate::{
@@ -62,6 +62,9 @@ pub struct ExecArgs {
     /// A host that it may reach, besides those of the configuration; repeatable
     #[arg(long, value_name = "HOST")]
     pub allow_net: Vec<String>,
+    /// Let what it leaves running go on as a job; `eclusa jobs` lists and ends it
+    #[arg(long)]
+    pub keep: bool,
     /// Time limit, as `90`, `90s`, `2m` or `2h` [default: none]
     #[arg(long, value_parser = duration, value_name = "TIME")]
     pub timeout: Option<Duration>,
@@ -75,7 +78,11 @@ pub struct ExecArgs {
 
 /// Runs it in the sandboxes that are configured.
 pub async fn run(ctx: &AppContext, args: ExecArgs, json: bool) -> Result<Exit, Failure> {
-    let sandboxes = ctx.sandboxes(&args.allow_net)?;
+    let jobs = match args.keep {
+        true => JobHome::apart(false),
+        false => JobHome::Nowhere,
+    };
+    let sandboxes = ctx.sandboxes_with(&args.allow_net, jobs)?;
     run_in(ctx, args, sandboxes, json, ()).await
 }
 

@@ -9,7 +9,7 @@ use eclusa::{
     registry::RegistryError, spool::MemorySpool, store::Store,
 };
 use eclusa_approvals::People;
-use eclusa_tools::Sandboxes;
+use eclusa_tools::{JobHome, Sandboxes};
 
 use eclusa_term::terminal::Everywhere;
 
@@ -88,7 +88,7 @@ impl AppContext {
         };
         let registry = match parts.registry {
             Some(registry) => registry,
-            None => self.registry_of(parts.store.as_ref())?,
+            None => self.registry_of(surface, parts.store.as_ref())?,
         };
         let workspace = self.workspace_to_change(log.clone())?;
         let mut redactor = self.redactor()?;
@@ -169,8 +169,25 @@ impl AppContext {
     }
 
     /// The tools of the program, and what died in their sandboxes swept up.
-    fn registry_of(&self, store: Option<&Arc<dyn Store>>) -> Result<Arc<Registry>, Failure> {
-        let sandboxes = self.sandboxes(&[])?;
+    fn registry_of(
+        &self,
+        surface: Surface,
+        store: Option<&Arc<dyn Store>>,
+    ) -> Result<Arc<Registry>, Failure> {
+        let jobs = match surface {
+            // It ends with its call.
+            Surface::Run | Surface::Feed | Surface::Resume | Surface::Undo | Surface::Check => {
+                JobHome::Nowhere
+            }
+            Surface::Exec
+            | Surface::Ticket
+            | Surface::Hook
+            | Surface::Acp
+            | Surface::Mcp
+            | Surface::Ask
+            | Surface::Chat => JobHome::Here,
+        };
+        let sandboxes = self.sandboxes_with(&[], jobs)?;
         let Some(store) = store else {
             return self.registry_with(Arc::new(MemorySpool::default()), sandboxes);
         };

@@ -26,7 +26,7 @@ const PLACES: [&str; 3] = ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"];
 const LIFETIME: Duration = Duration::from_secs(600);
 
 /// The form of a ticket. One of another form is not read: the hook that made it knew other things.
-const FORM: u32 = 3;
+const FORM: u32 = 4;
 
 /// What is read of a ticket first. The first tickets said nothing of their form.
 #[derive(Deserialize)]
@@ -50,6 +50,8 @@ pub struct ExecTicket {
     pub text: String,
     /// Where it starts, below the workspace.
     pub directory: String,
+    /// Whether it goes on when the call has ended.
+    pub background: bool,
     /// The workspace.
     pub workspace: PathBuf,
     /// What letting the command pass took; somebody whom the agent asks has said yes to it.
@@ -106,6 +108,7 @@ impl ExecTicket {
             call: String::new(),
             text: String::new(),
             directory: String::new(),
+            background: false,
             workspace: paths.workspace.clone(),
             uses: TicketUses::default(),
             mode_in_force: Mode::ConfirmAll.as_str().to_owned(),

@@ -11,6 +11,7 @@ mod config;
 mod demo;
 mod doctor;
 mod init;
+mod jobs;
 mod log;
 mod man;
 mod mcp;
@@ -50,6 +51,7 @@ use crate::{
 pub(crate) enum Command {
     Run(run::RunArgs),
     Exec(ExecArgs),
+    Jobs(jobs::JobsArgs),
     #[command(flatten)]
     Agents(AgentsCommand),
     Doctor(doctor::DoctorArgs),
@@ -134,6 +136,7 @@ pub(crate) async fn run(
             exec::ticket::run(&global, &ticket, &command).await
         }
         Command::Exec(args) => exec::run(&open(&global)?, args, global.json).await,
+        Command::Jobs(args) => jobs::run(&paths(&global)?, args, global.json).await,
         Command::Agents(command) => agents::run(&global, command).await,
         Command::Doctor(_) => doctor::run(&global).await,
         Command::Check(args) => check::run(&open(&global)?, args, global.json).await,

@@ -49,6 +49,7 @@ fn main() -> ExitCode {
             let _ = writeln!(std::io::stdout(), "eclusa {}", env!("CARGO_PKG_VERSION"));
             return ExitCode::SUCCESS;
         }
+        [first, rest @ ..] if first == "session" => return session(rest),
         // They end soon, too, or serve one client.
         [first, ..] if ["check", "exec", "run", "mcp"].iter().any(|it| first == it) => {
             eclusa_sandbox::share_memory();
@@ -73,6 +74,22 @@ fn main() -> ExitCode {
         Err(failure) => {
             screen::error(&failure.lines());
             failure.exit.into()
+        }
+    }
+}
+
+/// `eclusa session`, which no person types: the owner of a session, apart from whoever started it.
+fn session(words: &[OsString]) -> ExitCode {
+    let done = match eclusa_sandbox::step_apart("session", words) {
+        Ok(true) => Ok(()),
+        Ok(false) => eclusa_tools::run_owner(words.get(1..).unwrap_or_default()),
+        Err(err) => Err(err),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(err) => {
+            screen::error(&[err.to_string()]);
+            ExitCode::FAILURE
         }
     }
 }

@@ -184,10 +184,12 @@ fn drop_capabilities() -> rustix::io::Result<()> {
     rustix::thread::set_capabilities(None, sets)
 }
 
-/// The sandbox dies with the thread that made it. If that is dead already, nobody reads failures.
+/// The sandbox dies with the thread that made it, unless it outlives that. If that is dead already, nobody reads failures.
 fn stay_with_parent(order: &ChildOrder<'_>) -> Done {
     let failed = at(Step::Orphaned);
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(&failed)?;
+    if !order.spec.job {
+        rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(&failed)?;
+    }
     let mut polled = [PollFd::from_borrowed_fd(order.failure, PollFlags::OUT)];
     let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
     rustix::event::poll(&mut polled, Some(&now)).map_err(&failed)?;

@@ -16,8 +16,9 @@ use rustix::process::Resource;
 use crate::arch;
 use crate::capabilities::{HostCapabilities, Missing, Namespaces};
 use crate::filter::{self, Boundary};
+use crate::init::JOB;
 use crate::notify::{SIGNALS, SOCKETS};
-use crate::plan::{Hold, Plan};
+use crate::plan::{Hold, Outlives, Plan};
 use crate::resource_caps::{Caps, Group};
 use crate::shared_network::SharedNetwork;
 use crate::step::{SandboxError, trying};
@@ -64,6 +65,8 @@ pub(crate) struct ChildSpec {
     pub(crate) rlimits: Vec<(Resource, u64)>,
     pub(crate) landlock: Option<Rules>,
     pub(crate) filter: Vec<sock_filter>,
+    /// Whether it outlives the thread that makes it.
+    pub(crate) job: bool,
     /// Whether the filter has calls that go to a supervisor.
     pub(crate) holds: bool,
     /// Without namespaces: what the command may write, for that supervisor.
@@ -98,6 +101,8 @@ impl IdMaps {
 
 pub(crate) struct Overlay {
     pub(crate) lower: CString,
+    /// What covers it, the uppermost first.
+    pub(crate) covers: Vec<CString>,
     pub(crate) upper: CString,
     pub(crate) work: CString,
 }
@@ -167,7 +172,7 @@ impl ChildSpec {
         let listener = if wanted && reaches { Some(listener()?) } else { None };
         let proxy = match (&listener, &join) {
             (Some((_, address)), _) => Some(*address),
-            (None, Some(shared)) if wanted => Some(shared.proxy_address()),
+            (None, Some(shared)) if wanted => Some(shared.proxy_address()?),
             (None, None) if wanted && network => {
                 Some(SocketAddrV4::new(Ipv4Addr::LOCALHOST, crate::PROXY_PORT))
             }
@@ -204,12 +209,13 @@ impl ChildSpec {
                 true => seccomp(plan, capabilities, &held),
                 false => Vec::new(),
             },
+            job: network && plan.outlives == Outlives::All,
             holds: !held.is_empty(),
             own: if network { Vec::new() } else { places.own() },
             cgroup: group.as_ref().map(Group::entrance).transpose()?,
             group,
             caps: Caps::new(plan, namespaces, own_pid_max),
-            argv: argv(plan)?,
+            argv: argv(plan, network)?,
             env: env(plan, proxy, places.tmp.as_deref().filter(|_| !network))?,
             terminal: plan.terminal.as_deref().map(terminal).transpose()?,
             ends: None,
@@ -295,7 +301,7 @@ fn rlimits(plan: &Plan, namespaces: Namespaces) -> Vec<(Resource, u64)> {
 }
 
 /// The name of the first process, then the command.
-fn argv(plan: &Plan) -> Result<Vec<CString>, SandboxError> {
+fn argv(plan: &Plan, namespaces: bool) -> Result<Vec<CString>, SandboxError> {
     let Some(program) = plan.argv.first() else {
         return Err(SandboxError::Plan("no program to run".into()));
     };
@@ -303,7 +309,8 @@ fn argv(plan: &Plan) -> Result<Vec<CString>, SandboxError> {
         let program = program.display();
         return Err(SandboxError::Plan(format!("program `{program}` is not an absolute path")));
     }
-    let mut argv = vec![c"sandbox-init".to_owned()];
+    let job = namespaces && plan.outlives == Outlives::All;
+    let mut argv = vec![if job { JOB } else { c"sandbox-init" }.to_owned()];
     for argument in &plan.argv {
         argv.push(c_string(argument)?);
     }

@@ -26,6 +26,16 @@ pub(crate) struct Child {
 }
 
 impl Child {
+    /// A process that somebody else has made: who it was is asked by whoever is its parent now.
+    pub(crate) fn of_others(pid: i32, pidfd: OwnedFd) -> Child {
+        Child { pid, pidfd, reaped: true }
+    }
+
+    /// Whether it has been waited for, or is not ours.
+    pub(crate) fn is_reaped(&self) -> bool {
+        self.reaped
+    }
+
     /// Waits for the end of the process.
     pub(crate) fn wait(&mut self) -> rustix::io::Result<kernel::Used> {
         let used = kernel::wait(self.pid)?;
@@ -33,7 +43,7 @@ impl Child {
         Ok(used)
     }
 
-    /// Waits no more, for a process that even a kill doesn't end.
+    /// Waits no more, for a process that even a kill doesn't end, or that is somebody else's from now on.
     pub(crate) fn abandon(&mut self) {
         self.reaped = true;
     }

@@ -21,6 +21,8 @@ pub struct Exit {
     pub peak_memory: u64,
     /// What it wrote.
     pub output: Output,
+    /// How many processes it left running, which were ended.
+    pub left: usize,
     /// Directories that were renamed for it piece by piece.
     pub dir_renames: DirRenames,
     /// What held it.
@@ -36,6 +38,17 @@ pub enum How {
     Code(i32),
     /// A signal ended it.
     Signal(i32),
+}
+
+impl How {
+    /// From a wait status.
+    #[cfg(enforced)]
+    pub(crate) fn of(status: i32) -> How {
+        match status & 0x7f {
+            0 => How::Code((status >> 8) & 0xff),
+            signal => How::Signal(signal),
+        }
+    }
 }
 
 /// Why a sandbox ended its command.

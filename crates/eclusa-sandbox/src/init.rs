@@ -6,6 +6,10 @@
 //! ignored, and orphans would be nobody's. Forking an init from the caller would copy the page
 //! tables of a process that may be large. So the sandbox's first process executes this program, which
 //! starts the command, waits for everybody, and writes the command's wait status to descriptor 3.
+//!
+//! The kernel ends a sandbox with the thread that made it. One that outlives its maker is given up by the
+//! kernel, and this program ends it: when nobody has the other end of descriptor 3, which can be handed
+//! from process to process, there is nobody left who watches.
 
 use std::ffi::CStr;
 use std::io;
@@ -18,6 +22,15 @@ use crate::arch;
 
 /// What the program writes to descriptor 3: one of these, then a number, four bytes each.
 pub(crate) const ENDED: u32 = 0;
+/// The command has ended, and others that it started have not. The program then waits for one byte:
+/// whether they [outlive](OUTLIVE) whoever started them.
+pub(crate) const LEFT: u32 = 2;
+/// They do: they end when nobody has the other end of descriptor 3 any more, and no sooner.
+pub(crate) const OUTLIVE: u8 = 1;
+/// They do not.
+pub(crate) const REAP: u8 = 0;
+/// The name of a program whose command outlives whoever started it, from its start. Its first letter counts.
+pub(crate) const JOB: &CStr = c"job-init";
 /// The command could not be executed; the number is the error.
 pub(crate) const NOT_EXECUTED: u32 = 1;
 

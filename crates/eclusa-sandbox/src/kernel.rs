@@ -143,6 +143,11 @@ pub(crate) fn close_on_exec_from(first: u32) -> Result<()> {
     .map(drop)
 }
 
+/// Marks every descriptor but the standard ones to be closed by whatever this process starts.
+pub fn inherit_nothing() -> std::io::Result<()> {
+    Ok(close_on_exec_from(3)?)
+}
+
 /// Leaves the caller's session keyring for a new, empty one.
 pub(crate) fn new_session_keyring() {
     // SAFETY: operation 1 (join) with no name makes an anonymous keyring. A kernel without
@@ -181,6 +186,18 @@ pub(crate) fn loopback_up(socket: BorrowedFd<'_>) -> Result<()> {
         )))
     }
     .map(drop)
+}
+
+/// Bytes that nobody can guess.
+pub(crate) fn random<const N: usize>() -> Result<[u8; N]> {
+    let mut bytes = [0; N];
+    // SAFETY: the kernel writes at most as many bytes as the array has, which lives through the call.
+    let got = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), N, 0) };
+    match usize::try_from(got) {
+        Ok(got) if got == N => Ok(bytes),
+        Ok(_) => Err(Errno::AGAIN),
+        Err(_) => checked(got as libc::c_long).map(|_| bytes),
+    }
 }
 
 /// What a process that has ended had used.

@@ -82,7 +82,7 @@ struct Layers {
 struct Held {
     path: PathBuf,
     /// Says so to other processes. The kernel lets go of it with the process, however that ends.
-    _lock: File,
+    lock: File,
 }
 
 impl LayerPool {
@@ -174,7 +174,14 @@ impl Layer {
     #[must_use]
     pub fn over(&self, lower: impl Into<PathBuf>, live: &[PathBuf]) -> Staging {
         let (upper, work) = (self.upper(), self.work());
-        Staging { lower: lower.into(), upper, work, live: live.to_vec() }
+        Staging { lower: lower.into(), covers: Vec::new(), upper, work, live: live.to_vec() }
+    }
+
+    /// Leaves the layer to somebody else: its directory, and the lock that says whose it is. Whoever has
+    /// the lock removes the directory.
+    #[must_use]
+    pub fn leave(mut self) -> Option<(PathBuf, File)> {
+        self.layer.take().map(|it| (it.path, it.lock))
     }
 }
 
@@ -298,7 +305,7 @@ impl Held {
             TryLockError::Error(err) => err,
             TryLockError::WouldBlock => io::ErrorKind::WouldBlock.into(),
         })?;
-        let layer = Held { path, _lock: lock };
+        let layer = Held { path, lock };
         layer.furnish().map(|()| layer)
     }
 

@@ -23,6 +23,8 @@
     allow(dead_code, reason = "where nothing can be enforced, much is described and not made")
 )]
 
+#[cfg(target_os = "linux")]
+mod apart;
 #[cfg(enforced)]
 mod arch;
 mod capabilities;
@@ -78,10 +80,14 @@ mod step;
 #[doc(hidden)]
 pub mod test_support;
 
+#[cfg(target_os = "linux")]
+pub use apart::{forget_streams, start_apart, step_apart};
 pub use capabilities::{Enforcement, HostCapabilities, Missing, PartRefusal, StagingMethod};
 pub use environment::clean_environment;
 pub use exit::{DirRenames, Ended, Exit, How};
 pub use git::{Identity, git_environment, git_environment_of, personal_git_settings};
+#[cfg(enforced)]
+pub use kernel::inherit_nothing;
 pub use layer_places::shared_layer_places;
 pub use layer_pool::{Layer, LayerPool};
 pub use memory::share_memory;
@@ -89,13 +95,14 @@ pub use memory::share_memory;
 pub use no_network::SharedNetwork;
 pub use output::Output;
 pub use overlay_hazards::{OverlayHazard, overlay_hazards};
-pub use plan::{Hold, Keep, Limits, Plan, PrivateMount, SYSTEM_ROOTS, Staging};
+pub use plan::{Hold, Keep, Limits, Outlives, Plan, PrivateMount, SYSTEM_ROOTS, Staging};
 #[cfg(not(enforced))]
 #[doc(hidden)]
 pub use portable::test_support;
 #[cfg(not(enforced))]
 pub use portable::{
-    Sandbox, forget, probe, pseudo_terminal, recall_or_probe, surely_holds_something,
+    LeftParts, LeftRunning, Sandbox, forget, inherit_nothing, listening_ports, probe, processes_of,
+    pseudo_terminal, recall_or_probe, surely_holds_something,
 };
 #[cfg(enforced)]
 pub use probe::{probe, surely_holds_something};
@@ -108,7 +115,7 @@ pub use recall::{forget, recall_or_probe};
 pub use refusal::{Refusal, refusals};
 pub use resource_caps::{Cap, Caps, delegated_group};
 #[cfg(enforced)]
-pub use sandbox::Sandbox;
+pub use sandbox::{LeftParts, LeftRunning, Sandbox, listening_ports, processes_of};
 pub use secrets::{is_secret, is_secret_name, secrets};
 #[cfg(enforced)]
 pub use shared_network::SharedNetwork;

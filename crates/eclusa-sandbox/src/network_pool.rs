@@ -5,6 +5,7 @@
 //! back. It is then joined as a network that is shared is, and ends with whoever has it. Where none
 //! is ready, a sandbox makes its own; one that is ready and cannot be joined is an error.
 
+use std::os::fd::OwnedFd;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::capabilities::{Enforcement, HostCapabilities, Missing, Namespaces};
@@ -55,6 +56,15 @@ pub(crate) fn take(namespaces: Namespaces) -> Option<SharedNetwork> {
 }
 
 impl SharedNetwork {
+    /// A network whose namespaces another process has open and has sent here: first the user namespace,
+    /// where there is one, then the network.
+    pub fn from_descriptors(fds: Vec<OwnedFd>) -> Result<SharedNetwork, SandboxError> {
+        let mut fds = fds.into_iter().map(high).collect::<Result<Vec<_>, _>>()?;
+        let network = fds.pop();
+        let none = || SandboxError::Plan("descriptors of the network are missing".to_owned());
+        Ok(SharedNetwork::from_namespaces(fds.pop(), network.ok_or_else(none)?))
+    }
+
     /// A new network. There is none where there are no namespaces, or where none can be joined.
     pub fn new(capabilities: &HostCapabilities) -> Result<SharedNetwork, SandboxError> {
         let (namespaces, enforcement) = (capabilities.namespaces, capabilities.enforcement());

@@ -1,6 +1,7 @@
 //! The network that sandboxes share, where nothing can be enforced: there is none.
 
 use std::convert::Infallible;
+use std::os::fd::{BorrowedFd, OwnedFd};
 
 use crate::capabilities::{HostCapabilities, Missing};
 use crate::step::SandboxError;
@@ -14,5 +15,16 @@ impl SharedNetwork {
     pub fn new(capabilities: &HostCapabilities) -> Result<SharedNetwork, SandboxError> {
         let enforcement = capabilities.enforcement();
         Err(SandboxError::Unable { lacking: Missing::Namespaces, enforcement })
+    }
+
+    /// Refuses.
+    pub fn from_descriptors(_: Vec<OwnedFd>) -> Result<SharedNetwork, SandboxError> {
+        Err(SandboxError::Plan("there is no network here".to_owned()))
+    }
+
+    /// Its namespaces.
+    #[must_use]
+    pub fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        match self.0 {}
     }
 }

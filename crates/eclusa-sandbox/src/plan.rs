@@ -52,6 +52,8 @@ pub struct Plan {
     pub may_lack: Vec<Missing>,
     /// Whose system calls wait for an answer from outside.
     pub hold: Hold,
+    /// What may go on when the command has ended, or its maker has. Only with namespaces.
+    pub outlives: Outlives,
     /// A cgroup v2 directory that was delegated to this process and has the controllers `memory`
     /// and `pids` enabled for its children. Without one the caps hold for each process alone.
     pub cgroup: Option<PathBuf>,
@@ -68,11 +70,25 @@ pub enum Hold {
     Nothing,
 }
 
+/// What of a command may go on without whoever started it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Outlives {
+    /// Nothing: it ends with the thread that made it, and what it leaves running ends with it.
+    #[default]
+    Nothing,
+    /// What it leaves running: [`Sandbox::wait_or_leave`](crate::Sandbox::wait_or_leave) hands it over.
+    Left,
+    /// The command itself: [`Sandbox::let_go`](crate::Sandbox::let_go) hands it over.
+    All,
+}
+
 /// One directory that is written through an overlay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Staging {
     /// The real directory. It appears at its own path, and is not changed.
     pub lower: PathBuf,
+    /// Directories that cover it, the uppermost first: what others have written over it and nobody has applied.
+    pub covers: Vec<PathBuf>,
     /// Where changes go: an empty directory on the same filesystem, so that a commit can rename.
     pub upper: PathBuf,
     /// The overlay's own scratch directory: empty, beside `upper`.
@@ -155,6 +171,7 @@ impl Plan {
             keep: Keep::default(),
             may_lack: Vec::new(),
             hold: Hold::default(),
+            outlives: Outlives::default(),
             cgroup: None,
         }
     }

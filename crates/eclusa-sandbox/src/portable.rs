@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::capabilities::{Enforcement, HostCapabilities, Missing, Namespaces, PartRefusal};
 use crate::exit::Exit;
-use crate::plan::Plan;
+use crate::plan::{Keep, Limits, Plan};
 use crate::reach::{Cancel, Pipes};
 use crate::resource_caps::Caps;
 use crate::step::SandboxError;
@@ -47,6 +47,11 @@ pub fn surely_holds_something() -> bool {
 /// Refuses: no command could have it.
 pub fn pseudo_terminal() -> std::io::Result<(OwnedFd, OwnedFd)> {
     Err(std::io::ErrorKind::Unsupported.into())
+}
+
+/// Nothing is started that could inherit.
+pub fn inherit_nothing() -> std::io::Result<()> {
+    Ok(())
 }
 
 /// Nothing was remembered.
@@ -113,6 +118,79 @@ impl Sandbox {
     pub fn wait(self) -> Result<Exit, SandboxError> {
         match self.0 {}
     }
+
+    /// Waits for the end of the command.
+    pub fn wait_or_leave(self) -> Result<(Exit, Option<LeftRunning>), SandboxError> {
+        match self.0 {}
+    }
+
+    /// Leaves the command running.
+    pub fn let_go(self) -> Result<LeftRunning, Box<(Option<Exit>, SandboxError)>> {
+        match self.0 {}
+    }
+
+    /// Watches what somebody else has left running.
+    pub fn adopt(
+        left: LeftRunning,
+        _: &Limits,
+        _: Keep,
+        _: impl FnMut(&[u8]) + Send + 'static,
+    ) -> Result<Sandbox, SandboxError> {
+        match left.0 {}
+    }
+}
+
+/// A sandbox that runs and that nobody watches. There is none.
+#[derive(Debug)]
+pub struct LeftRunning(Infallible);
+
+/// What is known of it besides its descriptors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftParts {
+    /// Its first process.
+    pub pid: i32,
+    /// Where its changes go.
+    pub layer: Option<std::path::PathBuf>,
+    /// Where renames of directories are helped.
+    pub staged: Vec<std::path::PathBuf>,
+    /// Its control group.
+    pub group: Option<std::path::PathBuf>,
+}
+
+impl LeftRunning {
+    /// Takes it apart.
+    #[must_use]
+    pub fn into_parts(self) -> (LeftParts, Vec<OwnedFd>) {
+        match self.0 {}
+    }
+
+    /// Refuses.
+    pub fn from_parts(_: LeftParts, _: Vec<OwnedFd>) -> Result<LeftRunning, SandboxError> {
+        Err(SandboxError::Plan("no command runs here".to_owned()))
+    }
+
+    /// Its first process.
+    #[must_use]
+    pub fn pid(&self) -> i32 {
+        match self.0 {}
+    }
+
+    /// Does something while none of its processes runs.
+    pub fn while_stopped<T>(&self, _: impl FnOnce() -> T) -> T {
+        match self.0 {}
+    }
+}
+
+/// There are none.
+#[must_use]
+pub fn processes_of(_: i32) -> Vec<i32> {
+    Vec::new()
+}
+
+/// There are none.
+#[must_use]
+pub fn listening_ports(_: i32) -> Vec<u16> {
+    Vec::new()
 }
 
 /// What tests ask of the machine.

@@ -239,7 +239,7 @@ impl ProbeLayers {
     fn staging(&self, workspace: Option<&Path>) -> Staging {
         let [lower, upper, work] = ["lower", "upper", "work"].map(|name| self.0.join(name));
         let lower = workspace.map_or(lower, Path::to_owned);
-        Staging { lower, upper, work, live: Vec::new() }
+        Staging { lower, covers: Vec::new(), upper, work, live: Vec::new() }
     }
 }
 

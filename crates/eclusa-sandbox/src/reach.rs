@@ -34,6 +34,8 @@ struct CancelState {
 #[derive(Debug, Default)]
 pub(crate) struct Wanted {
     pub(crate) end: bool,
+    /// It goes on, and is watched by somebody else.
+    pub(crate) let_go: bool,
     pub(crate) signals: Vec<Sent>,
 }
 
@@ -54,6 +56,12 @@ impl Cancel {
     /// shell around them.
     pub fn signal(&self, signal: Sent) {
         self.want(|it| it.signals.push(signal));
+    }
+
+    /// Asks for it to be left running.
+    #[cfg(enforced)]
+    pub(crate) fn let_go(&self) {
+        self.want(|it| it.let_go = true);
     }
 
     fn want(&self, add: impl FnOnce(&mut Wanted)) {

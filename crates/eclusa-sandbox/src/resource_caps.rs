@@ -77,6 +77,20 @@ impl Group {
         Ok(Some(group))
     }
 
+    /// A group that another process has made.
+    pub(crate) fn of_others(path: PathBuf) -> Group {
+        Group(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Leaves it to somebody else.
+    pub(crate) fn leave(self) {
+        std::mem::forget(self);
+    }
+
     fn set(&self, name: &str, value: &str) -> Result<(), SandboxError> {
         let path = self.0.join(name);
         // Not `create`: what isn't there is not a control.

@@ -2,10 +2,13 @@
 
 mod answering;
 mod leases;
+mod left;
+mod listening;
 mod memory;
 mod pipes;
 mod supervise;
 mod survivors;
+mod watch;
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -29,12 +32,14 @@ use crate::guardian::Guardian;
 use crate::init;
 use crate::network_pool;
 use crate::notify::{OwnSide, Reachable};
-use crate::plan::Plan;
+use crate::plan::{Keep, Limits, Plan};
 use crate::reach::Cancel;
 use crate::resource_caps::{Caps, Group};
 use crate::step::{SandboxError, Step, not_cloned, trying};
 use answering::Answering;
 use leases::Leases;
+pub use left::{LeftParts, LeftRunning};
+pub use listening::{listening_ports, processes_of};
 
 /// A command that runs. Dropping it ends the command.
 ///
@@ -42,12 +47,19 @@ use leases::Leases;
 /// when the thread that made it ends. An asynchronous caller waits in a blocking task.
 #[derive(Debug)]
 pub struct Sandbox {
-    thread: Option<JoinHandle<Result<Exit, SandboxError>>>,
+    thread: Option<JoinHandle<Result<Watched, SandboxError>>>,
     cancel: Cancel,
     listener: Option<OwnedFd>,
     group: i32,
     enforcement: Enforcement,
     caps: Caps,
+}
+
+/// What the thread has seen at its end.
+struct Watched {
+    exit: Exit,
+    /// What goes on, for somebody else to watch.
+    left: Option<LeftRunning>,
 }
 
 /// What the thread tells before the command runs: its listener, and its first process.
@@ -88,7 +100,7 @@ impl Sandbox {
         let own = spec.holds && spec.namespaces == Namespaces::None;
         let own = own.then(|| OwnSide::new(&spec.own, Reachable::new(spec.proxy))).transpose();
         let own = own.map_err(trying("open what may be written"))?;
-        let watch = supervise::Watch::new(plan, cancel.clone(), enforcement.clone(), leases, own);
+        let watch = watch::Watch::new(plan, cancel.clone(), enforcement.clone(), leases, own);
         let thread = std::thread::Builder::new()
             .name("sandbox".into())
             .spawn(move || match StartedCommand::new(spec) {
@@ -152,15 +164,53 @@ impl Sandbox {
     }
 
     /// Waits for the end of the command and of everything it started.
-    pub fn wait(mut self) -> Result<Exit, SandboxError> {
-        self.join()
+    pub fn wait(self) -> Result<Exit, SandboxError> {
+        Ok(self.wait_or_leave()?.0)
     }
 
-    fn join(&mut self) -> Result<Exit, SandboxError> {
+    /// Waits for the end of the command. What it has left running comes with it, if the plan lets that
+    /// outlive the command: dropped, it ends.
+    pub fn wait_or_leave(mut self) -> Result<(Exit, Option<LeftRunning>), SandboxError> {
+        let Watched { exit, left } = self.join()?;
+        Ok((exit, left))
+    }
+
+    /// Leaves the command running, for somebody else to watch. The error means that it has ended, or may not
+    /// outlive whoever started it.
+    pub fn let_go(mut self) -> Result<LeftRunning, Box<(Option<Exit>, SandboxError)>> {
+        self.cancel.let_go();
+        let over = || SandboxError::Plan("the command cannot be left running".to_owned());
+        match self.join() {
+            Ok(Watched { left: Some(left), .. }) => Ok(left),
+            Ok(Watched { exit, left: None }) => Err(Box::new((Some(exit), over()))),
+            Err(error) => Err(Box::new((None, error))),
+        }
+    }
+
+    /// Watches what somebody else has left running, in a thread of this process.
+    pub fn adopt(
+        left: LeftRunning,
+        limits: &Limits,
+        keep: Keep,
+        progress: impl FnMut(&[u8]) + Send + 'static,
+    ) -> Result<Sandbox, SandboxError> {
+        let cancel = Cancel::new().map_err(trying("make an event descriptor"))?;
+        let (group, caps) = (left.pid(), left.caps);
+        let watch = watch::Watch::adopted(&left, limits, keep, cancel.clone())?;
+        let (started, answering) = left.taken_over();
+        let thread = std::thread::Builder::new()
+            .name("sandbox".into())
+            .spawn(move || supervise::supervise(started, watch, progress, answering))
+            .map_err(trying("start a thread"))?;
+        let enforcement = Enforcement::Full;
+        Ok(Sandbox { thread: Some(thread), cancel, listener: None, group, enforcement, caps })
+    }
+
+    fn join(&mut self) -> Result<Watched, SandboxError> {
         let thread = self.thread.take().map(JoinHandle::join);
         let gone = || io::Error::other("the thread of the sandbox is gone");
         match thread {
-            Some(Ok(exit)) => exit,
+            Some(Ok(watched)) => watched,
             _ => Err(SandboxError::System { what: "wait for the command", source: gone() }),
         }
     }
@@ -210,7 +260,7 @@ impl StartedCommand {
     /// Starts the first process, and hands out what it handed over.
     fn new(mut spec: ChildSpec) -> Result<(StartedCommand, HandedFds), SandboxError> {
         let (output, output_end) = pipe()?;
-        let (status, status_end) = pipe()?;
+        let (status, status_end) = socket_pair()?;
         let (failure, failure_end) = pipe()?;
         // A large pipe, so that a fast writer isn't stopped at each 64 KiB.
         let _ = rustix::pipe::fcntl_setpipe_size(&output, supervise::CHUNK);

@@ -21,11 +21,13 @@ use std::{
 use rustix::fs::{Mode, OFlags};
 
 pub use conflict::{Clash, Conflict};
+pub use copy::copy_layer;
 pub use discard::discard;
 pub(crate) use discard::empty;
 pub use effects::{Effect, Effects, Kind, Moment, Note, ScannedFile, ScannedNode, Special};
 
 mod conflict;
+mod copy;
 mod discard;
 mod effects;
 pub(crate) mod handle;

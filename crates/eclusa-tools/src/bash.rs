@@ -20,6 +20,8 @@ use crate::sandboxes::{CommandOrder, Ran, RunError, Sandboxes, WriteTracking, Wr
 mod background;
 mod directories;
 mod hosts;
+mod job_start;
+mod job_view;
 mod long_output;
 mod report;
 
@@ -27,6 +29,7 @@ mod report;
 mod tests;
 
 pub use background::{Jobs, JobsArgs};
+pub use job_view::{JobView, jobs_of, running_jobs};
 
 use background::Background;
 use directories::Directories;
@@ -169,7 +172,8 @@ impl TypedTool for Bash {
          changes in the workspace is judged afterwards and applied all together or not at all. \
          `/tmp` lasts for the conversation; elsewhere nothing can be written but tools' caches. A \
          `cd` holds for one command; give `cwd` to move. With `background` it goes on (a server, \
-         a watcher), and what it writes to the workspace is thrown away at its end. Example: {\"command\": \"cargo test -q 2>&1 | tail -20\", \"timeout_ms\": 120000}"
+         a watcher), and so does what a command leaves running; what a job writes to the workspace is seen by \
+         later commands, and kept for a person at its end. Example: {\"command\": \"cargo test -q 2>&1 | tail -20\", \"timeout_ms\": 120000}"
             .to_owned()
     }
 
@@ -259,9 +263,7 @@ impl TypedTool for Bash {
                 hidden,
                 hosts,
             };
-            let id = self.background.start(job.session(), order);
-            let id = id.map_err(|err| ToolError::new(err.to_string()))?;
-            return Ok(report::started(id, &self.sandboxes));
+            return self.start_job(order, job).await;
         }
         let writes = match self.sandboxes.settings().read_only {
             true => Writes::Outside,
@@ -275,6 +277,7 @@ impl TypedTool for Bash {
         if ran.exit.how != How::Code(0) {
             ran.notes.extend(job.needs_service());
         }
+        self.keep_left(&mut ran, job).await;
         if signals && self.background.is_busy(job.session()) {
             ran.notes.push(ELSEWHERE.to_owned());
         }

@@ -24,8 +24,10 @@ mod make_dir;
 mod move_file;
 mod multi_edit;
 mod output;
+mod owner;
 pub mod patch;
 mod read;
+mod read_back;
 mod read_tracker;
 mod register;
 mod sandboxes;
@@ -40,7 +42,7 @@ mod world;
 mod write;
 
 pub use apply_patch::ApplyPatch;
-pub use bash::{Bash, BashArgs, Jobs, JobsArgs};
+pub use bash::{Bash, BashArgs, JobView, Jobs, JobsArgs, jobs_of, running_jobs};
 pub use delete::Delete;
 pub use edit::EditFile;
 pub use file_tools::FileToolContext;
@@ -48,6 +50,10 @@ pub use make_dir::MakeDir;
 pub use move_file::Move;
 pub use multi_edit::MultiEdit;
 pub use output::PagedOutput;
+pub use owner::{
+    AgentProcess, JobHome, JobRecord, JobRecords, MAX_KEPT_OUTPUT, OwnerClient, OwnerError,
+    OwnerProcess, run_owner,
+};
 pub use read::Read;
 pub use read_tracker::ReadTracker;
 pub use register::{BUILT_IN_NAMES, BuiltInTools, register_all, register_file_tools};

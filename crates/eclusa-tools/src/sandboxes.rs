@@ -16,14 +16,16 @@ use std::{
 use eclusa::{policy::HiddenPaths, settings::RequiredEnforcement, workspace::SnapshotError};
 use eclusa_net::HostAccess;
 use eclusa_sandbox::{
-    HostCapabilities, Identity, Limits, Missing, Plan, Sandbox, SandboxError, git_environment_of,
-    personal_git_settings,
+    HostCapabilities, Identity, Limits, Missing, Plan, Sandbox, SandboxError, Staging,
+    git_environment_of, personal_git_settings,
     proxy::{HostRule, Hosts, Proxy},
 };
 
+use crate::owner::{JobRecords, all_sessions};
+
 mod attempts;
 mod caches;
-mod changes;
+mod outliving;
 mod running;
 mod session;
 mod settings;
@@ -31,7 +33,6 @@ mod stage;
 mod survey;
 mod tracking;
 
-pub(crate) use changes::ReadBack;
 pub use running::{Ran, RunError, Running};
 pub use settings::SandboxSettings;
 
@@ -160,11 +161,14 @@ impl Sandboxes {
         let made = |source| RunError::Layer { path: pool.place().to_owned(), source };
         let session = order.session.as_deref();
         let most = settings.limits.tmp;
+        let (owner, covers) = session.map(|it| self.owner(it)).transpose()?.unwrap_or_default();
         let session = session.map(|it| self.0.sessions.get(it, most));
         let (mut kept, mut caches) = (Kept::Nothing, None);
         let writes = match (order.writes, self.write_tracking()) {
             // Nobody else could change the workspace while a command in the background did.
             (Writes::Staged, WriteTracking::Snapshot) if order.background => Writes::Outside,
+            // What jobs have written shows only through a layer.
+            (Writes::Refused, WriteTracking::Overlay) if !covers.is_empty() => Writes::Staged,
             (writes, _) => writes,
         };
         match (writes, self.write_tracking()) {
@@ -177,7 +181,7 @@ impl Sandboxes {
             }
             (Writes::Staged, WriteTracking::Overlay) => {
                 let stage = Stage::new(pool, &settings.root).map_err(made)?;
-                plan.stage.push(stage.over(&settings.root, &live));
+                plan.stage.push(Staging { covers, ..stage.over(&settings.root, &live) });
                 kept = Kept::Layer(stage);
                 let (capabilities, alone) = (self.capabilities(), order.background);
                 let given = self.0.caches.furnish(&mut plan, settings, capabilities, pool, alone);
@@ -201,6 +205,8 @@ impl Sandboxes {
         }
         plan.hide.push(pool.place().to_owned());
         plan.hide.extend([self.0.sessions.place(), self.0.caches.place()].map(Path::to_owned));
+        let records = JobRecords::new(&settings.state);
+        plan.hide.extend([all_sessions(&settings.state), records.place().to_owned()]);
         plan.proxy = order.writes != Writes::Refused;
         if settings.model_proxy.is_some()
             && self.capabilities().missing().contains(&Missing::Namespaces)
@@ -212,10 +218,13 @@ impl Sandboxes {
         if let Some(session) = &session {
             session.furnish(&mut plan);
             if settings.model_proxy.is_none() {
-                plan.network = session.network(self.capabilities());
+                plan.network = session.network(self.capabilities(), owner)?;
             }
         }
         plan.terminal.clone_from(&settings.terminal);
+        if matches!(kept, Kept::Nothing | Kept::Layer(_)) && session.is_some() {
+            self.let_outlive(&mut plan, order.background);
+        }
         let spawned = Sandbox::spawn(&plan, self.capabilities(), progress);
         if let Err(SandboxError::Step { .. }) = &spawned {
             // What was found may be true no longer: the next process looks again.
@@ -232,12 +241,26 @@ impl Sandboxes {
             Kept::Snapshot(_) => self.level(),
             Kept::Nothing | Kept::Layer(_) => self.capabilities().enforcement().to_string(),
         };
-        Ok(Running { sandbox, plan, root, kept, network, caches, session, ruled_out, level })
+        let (pool, command) = (pool.clone(), order.command.clone());
+        Ok(Running {
+            sandbox,
+            plan,
+            root,
+            kept,
+            network,
+            caches,
+            session,
+            ruled_out,
+            level,
+            pool,
+            command,
+        })
     }
 
     /// Removes what processes that died have left behind, and says how much that was.
     pub fn sweep(&self) -> std::io::Result<usize> {
-        Ok(self.0.pools.sweep()? + self.0.sessions.sweep()? + self.0.caches.sweep()?)
+        let jobs = JobRecords::new(&self.settings().state).sweep();
+        Ok(self.0.pools.sweep()? + self.0.sessions.sweep()? + self.0.caches.sweep()? + jobs)
     }
 
     /// A session is over: its `/tmp` and its network go with the last of its commands.

@@ -9,7 +9,7 @@ use std::{
 use eclusa::{
     Approver, Origin, Question, ToolCall, Touch, approve::EarlierYes, policy::named_files,
 };
-use eclusa_tools::Bash;
+use eclusa_tools::{Bash, JobHome};
 use serde_json::json;
 
 use super::{
@@ -68,7 +68,7 @@ pub async fn run(global: &Global, name: &str, shown: &[String]) -> Result<Exit, 
             return Err(refused(why.to_owned()));
         }
     }
-    let sandboxes = ctx.sandboxes(&[])?;
+    let sandboxes = ctx.sandboxes_with(&[], JobHome::apart(true))?;
     let store = ctx.store_for_one_call()?;
     shell::sweep(&sandboxes);
     let slot = StatusSlot::default();
@@ -87,7 +87,10 @@ pub async fn run(global: &Global, name: &str, shown: &[String]) -> Result<Exit, 
     let parts = GateParts { people, run, ..GateParts::new(&store) };
     let gate = ctx.gate_to_execute(Surface::Ticket, sandboxes, bash, parts)?;
     cancel_on_signal(gate.run().cancel.clone());
-    let args = json!({"command": ticket.text, "cwd": ticket.directory});
+    let mut args = json!({"command": ticket.text, "cwd": ticket.directory});
+    if let (true, Some(fields)) = (ticket.background, args.as_object_mut()) {
+        fields.insert("background".to_owned(), true.into());
+    }
     let reply = gate.pass(ToolCall::new(ticket.call, "bash", args).from(Origin::Hook)).await;
     let ended = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
     let seen = ShownChanges::default();

@@ -6,7 +6,7 @@ use std::{os::unix::fs::MetadataExt, path::Path, time::Duration};
 use eclusa::settings::Endpoint;
 use eclusa_config::NotificationSettings;
 use eclusa_sandbox::{Cap, HostCapabilities};
-use eclusa_tools::{CommandOrder, Sandboxes, Writes};
+use eclusa_tools::{CommandOrder, Sandboxes, Writes, running_jobs};
 use serde_json::{Value, json};
 
 use super::policy::lint::{self, LintFinding};
@@ -72,6 +72,8 @@ struct Findings {
     /// Who is told of questions that wait, and what would keep it from arriving.
     notifications: Vec<String>,
     files: Vec<String>,
+    /// Jobs that run in this workspace, and who holds them.
+    jobs: Vec<String>,
     /// Why the configuration cannot be used, if it cannot.
     broken: Vec<String>,
     /// How many rules are the person's own, and what `policy lint` says of them.
@@ -118,6 +120,7 @@ fn look(sandboxes: &Sandboxes, paths: &Paths, ctx: &AppContext) -> Result<Findin
         approvals: approvals(paths),
         notifications: notifications(ctx),
         files: layers.into_iter().map(|it| it.name).collect(),
+        jobs: running_jobs(&paths.undo()),
         broken: Vec::new(),
         rules: lint::lint(ctx)?,
     })
@@ -212,6 +215,9 @@ impl Findings {
             Err(why) => screen.styled(Style::Bad, &format!("no sandbox: {}", sanitize(why)))?,
         }
         screen.line(&format!("workspace: {}", sanitize(&self.workspace)))?;
+        for job in &self.jobs {
+            screen.line(&sanitize(job))?;
+        }
         let place = |path: &str, same: Option<bool>| {
             let renamed = match same {
                 Some(true) => "on the workspace's filesystem: contents are renamed",
@@ -284,6 +290,7 @@ impl Findings {
             "log": self.store,
             "approvals": self.approvals,
             "notifications": self.notifications,
+            "jobs": self.jobs,
             "configuration": self.files,
             "configuration_errors": self.broken,
             "rules": self.rules.0,

@@ -97,6 +97,9 @@ pub(super) fn unknown_event(name: &str) -> String {
     format!("the event `{name}` is not known here")
 }
 
+/// By these an agent says that a command goes on while it does other things.
+const BACKGROUND: [&str; 2] = ["run_in_background", "is_background"];
+
 impl HookEvent {
     /// An event that nothing is known of yet.
     pub(super) fn new(
@@ -158,6 +161,10 @@ impl HookEvent {
         };
         if let (Some(start), Some(fields)) = (start, args.as_object_mut()) {
             fields.insert("cwd".to_owned(), start.into());
+        }
+        let goes_on = |it: &&str| self.input.get(*it).and_then(Value::as_bool) == Some(true);
+        if let (true, Some(fields)) = (BACKGROUND.iter().any(goes_on), args.as_object_mut()) {
+            fields.insert("background".to_owned(), true.into());
         }
         mapped::call("bash", args)
     }

@@ -40,7 +40,7 @@ pub(super) struct AgentSession {
     global: Global,
     surface: Surface,
     /// The conversation in our records.
-    name: String,
+    pub(super) name: String,
     /// The agent with its version, where that is known.
     client: String,
     /// The root as the agent spells it.
@@ -187,10 +187,9 @@ impl AgentSession {
     fn command_line(&self, ticket: &ExecTicket) -> Result<Vec<String>, String> {
         let agents = self.ctx.paths.agents();
         ExecTicket::sweep(&agents);
-        let name = ticket.keep(&agents);
-        let name = name.map_err(|err| format!("the ticket cannot be kept: {err}"))?;
-        let program =
-            env::current_exe().map_err(|err| format!("our own program is lost: {err}"))?;
+        let kept = ticket.keep(&agents);
+        let name = kept.map_err(|err| format!("the ticket cannot be kept: {err}"))?;
+        let program = env::current_exe().map_err(|err| format!("our program is lost: {err}"))?;
         let program = program.to_str().ok_or("the path of our program is not UTF-8")?;
         let mut words = vec![program.to_owned(), "exec".to_owned()];
         // The shell that runs it may have other variables than we.
@@ -315,6 +314,7 @@ impl AgentCall<'_> {
             call: self.id.clone(),
             text: command.to_owned(),
             directory,
+            background: args.get("background").and_then(Value::as_bool) == Some(true),
             files,
             uses: reply.uses().into(),
             mode_in_force: mode.as_str().to_owned(),

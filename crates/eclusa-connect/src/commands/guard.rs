@@ -108,6 +108,7 @@ pub(super) async fn run(global: &Global, args: GuardArgs) -> Result<Exit, Failur
         hosts.join(", "),
     ));
     let exec = ExecArgs {
+        keep: false,
         apply: args.apply,
         discard: args.discard,
         allow_net: Vec::new(),

@@ -123,13 +123,41 @@ fn lay(overlay: &Overlay) -> Result<OwnedFd> {
         Ok::<_, Errno>(place)
     };
     // They are looked up as late as the filesystem is made.
-    let _lower = set(c"lowerdir", &overlay.lower)?;
+    let _lower = lower(&context, overlay)?;
     let _upper = set(c"upperdir", &overlay.upper)?;
     let _work = set(c"workdir", &overlay.work)?;
     rustix::mount::fsconfig_set_flag(&context, c"volatile")?;
     rustix::mount::fsconfig_create(&context)?;
     let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
     rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
+}
+
+/// The most directories that cover another, because their descriptors are kept on this stack.
+const MAX_COVERS: usize = 32;
+
+/// What the overlay reads: the directory itself, and what covers it.
+fn lower(context: &OwnedFd, overlay: &Overlay) -> Result<[Option<OwnedFd>; MAX_COVERS + 1]> {
+    let mut places = [const { None }; MAX_COVERS + 1];
+    let mut list = [0; (MAX_COVERS + 1) * NUMBERED];
+    let mut length = 0;
+    if overlay.covers.len() > MAX_COVERS {
+        return Err(Errno::TOOBIG);
+    }
+    let all = overlay.covers.iter().chain([&overlay.lower]);
+    for (path, slot) in all.zip(&mut places) {
+        let place = open_place(path)?;
+        let mut room = [0; NUMBERED];
+        let name = numbered(&place, &mut room)?.to_bytes();
+        let colon: &[u8] = if length > 0 { b":" } else { b"" };
+        for byte in colon.iter().chain(name) {
+            *list.get_mut(length).ok_or(Errno::NAMETOOLONG)? = *byte;
+            length += 1;
+        }
+        *slot = Some(place);
+    }
+    let list = CStr::from_bytes_until_nul(&list).map_err(|_| Errno::NAMETOOLONG)?;
+    rustix::mount::fsconfig_set_string(context, c"lowerdir", list)?;
+    Ok(places)
 }
 
 /// Room for `/proc/self/fd/` and a number.

@@ -44,6 +44,11 @@ impl Places {
         let mut stage = Vec::with_capacity(plan.stage.len());
         for one in &plan.stage {
             stage.push(Staging {
+                covers: one
+                    .covers
+                    .iter()
+                    .map(|it| real(it, "directory that covers another"))
+                    .collect::<Result<_, _>>()?,
                 lower: real(&one.lower, "staged directory")?,
                 upper: real(&one.upper, "upper layer")?,
                 work: real(&one.work, "work directory")?,
@@ -98,6 +103,7 @@ impl Places {
             .map(|one| {
                 Ok(Overlay {
                     lower: c_path(&one.lower)?,
+                    covers: one.covers.iter().map(|it| c_path(it)).collect::<Result<_, _>>()?,
                     upper: c_path(&one.upper)?,
                     work: c_path(&one.work)?,
                 })

@@ -10,7 +10,8 @@ use crate::notify::{self, OwnSide, Watching};
 pub(super) enum Answering {
     Nobody,
     Waiting(OwnedFd),
-    At(Watching<DirRenames>),
+    /// With the descriptor itself, for whoever watches next.
+    At(Watching<DirRenames>, Option<OwnedFd>),
 }
 
 impl Answering {
@@ -22,17 +23,30 @@ impl Answering {
     /// who helps them.
     pub(super) fn begin(&mut self, own: &mut Option<OwnSide>, staged: &[PathBuf], group: i32) {
         if let Answering::Waiting(listener) = std::mem::replace(self, Answering::Nobody) {
+            let again = listener.try_clone().ok();
             let watching = match own.take() {
                 Some(own) => own.hold(listener, group),
                 None => notify::help_renames(listener, staged.to_vec()),
             };
-            *self = watching.map_or(Answering::Nobody, Answering::At);
+            *self = watching.map_or(Answering::Nobody, |it| Answering::At(it, again));
+        }
+    }
+
+    /// Stops, and hands over the descriptor on which calls wait.
+    pub(super) fn leave(self) -> Option<OwnedFd> {
+        match self {
+            Answering::Nobody => None,
+            Answering::Waiting(listener) => Some(listener),
+            Answering::At(watching, again) => {
+                let _ = watching.finish();
+                again
+            }
         }
     }
 
     pub(super) fn finish(self) -> DirRenames {
         match self {
-            Answering::At(watching) => watching.finish().unwrap_or_default(),
+            Answering::At(watching, _) => watching.finish().unwrap_or_default(),
             Answering::Nobody | Answering::Waiting(_) => DirRenames::default(),
         }
     }

@@ -1,6 +1,5 @@
 //! The watch over a running command: its output, its time, its end, and the end of its children.
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -8,17 +7,15 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
 
 use super::answering::Answering;
-use super::leases::{self, Leases};
-use super::memory::{self, MemoryWatch};
-use super::{StartedCommand, survivors};
-use crate::capabilities::Enforcement;
-use crate::exit::{Ended, Exit, How};
-use crate::init::{ENDED, NOT_EXECUTED};
+use super::leases;
+use super::memory;
+use super::watch::{Watch, free};
+use super::{StartedCommand, Watched, survivors};
+use crate::exit::{DirRenames, Ended, Exit, How};
+use crate::init::{ENDED, LEFT, NOT_EXECUTED, OUTLIVE, REAP};
 use crate::kernel;
-use crate::notify::OwnSide;
 use crate::output::Keeper;
-use crate::plan::{Hold, Keep, Limits, Plan, Staging};
-use crate::reach::Cancel;
+use crate::plan::Outlives;
 use crate::step::{SandboxError, Step, trying};
 
 /// How much is read at once, and the size of the pipe.
@@ -35,58 +32,16 @@ const DISK: Duration = Duration::from_millis(200);
 /// broken hardware takes longer, and no call waits for that.
 const DEATH: Duration = Duration::from_secs(10);
 
-/// What is watched for.
-pub(super) struct Watch {
-    limits: Limits,
-    keep: Keep,
-    cancel: Cancel,
-    enforcement: Enforcement,
-    disk: Option<(PathBuf, u64)>,
-    memory: Option<MemoryWatch>,
-    /// On what nobody of the command may open.
-    leases: Leases,
-    /// Where renames of directories are helped.
-    staged: Vec<PathBuf>,
-    /// Without namespaces: what the command may change.
-    own: Option<OwnSide>,
-}
-
-impl Watch {
-    pub(super) fn new(
-        plan: &Plan,
-        cancel: Cancel,
-        enforcement: Enforcement,
-        leases: Leases,
-        own: Option<OwnSide>,
-    ) -> Watch {
-        let place = plan.stage.first().map(|one| &one.upper).or(plan.write.first());
-        let place = place.or(plan.tmp.as_ref());
-        let disk = plan.limits.disk.zip(place).and_then(|(most, place)| {
-            let free = free(place)?;
-            Some((place.clone(), free.saturating_sub(most)))
-        });
-        let memory = plan.limits.memory.filter(|_| plan.cgroup.is_none()).map(MemoryWatch::new);
-        let limits = plan.limits.clone();
-        let real = |one: &Staging| one.lower.canonicalize().ok();
-        let staged = match plan.hold {
-            Hold::Renames => plan.stage.iter().filter_map(real).collect(),
-            Hold::Nothing => Vec::new(),
-        };
-        Watch { limits, keep: plan.keep, cancel, enforcement, disk, memory, leases, staged, own }
-    }
-}
-
-/// The free bytes of a filesystem.
-fn free(place: &PathBuf) -> Option<u64> {
-    let stat = rustix::fs::statvfs(place).ok()?;
-    Some(stat.f_bavail.saturating_mul(stat.f_frsize))
-}
+/// How long those who are left by a command may take to end by themselves before anything is made of them.
+const LINGER: Duration = Duration::from_millis(100);
 
 /// How far along the end is.
 enum Phase {
     Runs,
     /// Asked to end; killed at this time.
     Asked(Instant),
+    /// It has ended, and others that it started have until this time.
+    Lingers(Instant),
     Over,
 }
 
@@ -104,6 +59,10 @@ struct Supervision<F> {
     /// The wait status that the first process reported.
     status: Option<i32>,
     not_executed: Option<i32>,
+    /// Whether what runs is left to somebody else.
+    leaves: bool,
+    /// How many of those who are left are ended.
+    ended_left: usize,
 }
 
 /// Watches a command until it and everything it started is gone.
@@ -112,7 +71,7 @@ pub(super) fn supervise(
     watch: Watch,
     progress: impl FnMut(&[u8]),
     answering: Answering,
-) -> Result<Exit, SandboxError> {
+) -> Result<Watched, SandboxError> {
     let began = Instant::now();
     rustix::io::ioctl_fionbio(&started.output, true).map_err(trying("watch the output"))?;
     let deadline = watch.limits.wall.map(|wall| began + wall);
@@ -129,6 +88,8 @@ pub(super) fn supervise(
         ended: None,
         status: None,
         not_executed: None,
+        leaves: false,
+        ended_left: 0,
     };
     while !matches!(supervision.phase, Phase::Over) {
         supervision.turn(deadline)?;
@@ -142,7 +103,9 @@ impl<F: FnMut(&[u8])> Supervision<F> {
         let timeout = self.timeout(deadline);
         let (calls, wanted) = match &self.answering {
             Answering::Waiting(listener) => (listener, PollFlags::IN),
-            Answering::Nobody | Answering::At(_) => (self.watch.cancel.event(), PollFlags::empty()),
+            Answering::Nobody | Answering::At(..) => {
+                (self.watch.cancel.event(), PollFlags::empty())
+            }
         };
         let mut polled = [
             PollFd::new(&self.started.status, PollFlags::IN),
@@ -185,6 +148,10 @@ impl<F: FnMut(&[u8])> Supervision<F> {
             if wanted.end && self.ended.is_none() {
                 self.ask(Ended::Cancelled);
             }
+            if wanted.let_go && matches!(self.phase, Phase::Runs) && self.may_leave(Outlives::All) {
+                self.leaves = true;
+                self.phase = Phase::Over;
+            }
         }
         self.check(deadline);
         Ok(())
@@ -194,7 +161,7 @@ impl<F: FnMut(&[u8])> Supervision<F> {
     fn timeout(&self, deadline: Option<Instant>) -> Option<Timespec> {
         let next = match self.phase {
             Phase::Runs => deadline,
-            Phase::Asked(kill) => Some(kill),
+            Phase::Asked(until) | Phase::Lingers(until) => Some(until),
             Phase::Over => None,
         };
         let next = next.map(|at| at.saturating_duration_since(Instant::now()));
@@ -228,19 +195,36 @@ impl<F: FnMut(&[u8])> Supervision<F> {
         }
     }
 
-    /// Hears from the first process how the command ended. What is left of it is then ended too,
-    /// unless it was asked to end itself and still has time.
+    fn may_leave(&self, what: Outlives) -> bool {
+        self.started.namespace && self.watch.outlives == what
+    }
+
+    /// Hears from the first process how the command ended. What is left of it has a moment to end too,
+    /// and more if it was asked to end and still has time. A job goes on until nobody is left.
     fn hear(&mut self) {
         let mut message = [0; 8];
         if let Ok(8) = rustix::io::read(&self.started.status, &mut message) {
             let [a, b, c, d, rest @ ..] = message;
             let value = i32::from_le_bytes(rest);
-            match u32::from_le_bytes([a, b, c, d]) {
-                ENDED => self.status = Some(value),
+            let kind = u32::from_le_bytes([a, b, c, d]);
+            match kind {
+                ENDED | LEFT => self.status = Some(value),
                 NOT_EXECUTED => self.not_executed = Some(value),
                 _ => {}
             }
-            if matches!(self.phase, Phase::Asked(_)) && self.not_executed.is_none() {
+            let asked = matches!(self.phase, Phase::Asked(_));
+            let stays = self.may_leave(Outlives::Left) && !asked;
+            if kind == LEFT {
+                let answer = if stays { OUTLIVE } else { REAP };
+                // Where it cannot be told, it is ended.
+                let told = rustix::io::write(&self.started.status, &[answer]);
+                if !asked && told.is_ok() {
+                    self.phase = Phase::Lingers(Instant::now() + LINGER);
+                    return;
+                }
+            }
+            let job = self.may_leave(Outlives::All);
+            if (asked || job) && self.not_executed.is_none() {
                 return;
             }
         }
@@ -264,6 +248,13 @@ impl<F: FnMut(&[u8])> Supervision<F> {
         }
         match self.phase {
             Phase::Asked(kill) if now >= kill => self.phase = Phase::Over,
+            Phase::Lingers(until) if now >= until => {
+                self.leaves = self.may_leave(Outlives::Left);
+                if !self.leaves {
+                    self.ended_left = survivors::beneath(self.started.child.pid).len();
+                }
+                self.phase = Phase::Over;
+            }
             Phase::Runs if deadline.is_some_and(|deadline| now >= deadline) => {
                 self.ask(Ended::Time);
             }
@@ -294,7 +285,12 @@ impl<F: FnMut(&[u8])> Supervision<F> {
         }
         self.ended = Some(why);
         self.phase = Phase::Asked(Instant::now() + self.watch.limits.grace);
-        if self.started.namespace {
+        if self.watch.outlives == Outlives::All && self.started.namespace {
+            // What goes on may have left the group.
+            for signal in [Signal::TERM, Signal::CONT] {
+                survivors::signal_all(self.started.child.pid, signal);
+            }
+        } else if self.started.namespace {
             // The session's group. Its first process is out of reach of this signal.
             if let Some(group) = Pid::from_raw(self.started.child.pid) {
                 // Who was stopped can end only when it goes on.
@@ -308,7 +304,10 @@ impl<F: FnMut(&[u8])> Supervision<F> {
     }
 
     /// Kills what is left, takes what was written, and adds up.
-    fn finish(mut self, began: Instant) -> Result<Exit, SandboxError> {
+    fn finish(mut self, began: Instant) -> Result<Watched, SandboxError> {
+        if self.leaves {
+            return self.leave(began);
+        }
         if !self.started.namespace {
             survivors::kill_group(self.started.child.pid, DEATH);
         }
@@ -336,22 +335,47 @@ impl<F: FnMut(&[u8])> Supervision<F> {
             let source = std::io::Error::from_raw_os_error(errno);
             return Err(SandboxError::Step { step: Step::Execute, path: None, source });
         }
+        let dir_renames = std::mem::replace(&mut self.answering, Answering::Nobody).finish();
+        let exit = Exit { dir_renames, ..self.exit(began, used) };
+        Ok(Watched { exit, left: None })
+    }
+
+    /// How the command ended, as far as it is known.
+    fn exit(self, began: Instant, used: Option<kernel::Used>) -> Exit {
         let status = self.status.or(used.as_ref().map(|used| used.status));
-        Ok(Exit {
-            how: status.map_or(How::Signal(libc::SIGKILL), how),
+        Exit {
+            how: status.map_or(How::Signal(libc::SIGKILL), How::of),
             ended: self.ended,
             wall: began.elapsed(),
             cpu: used.as_ref().map(|used| used.cpu).unwrap_or_default(),
             peak_memory: used.map_or(0, |used| used.peak_kib.saturating_mul(1024)),
             output: self.keeper.finish(),
-            dir_renames: self.answering.finish(),
+            left: self.ended_left,
+            dir_renames: DirRenames::default(),
             enforcement: self.watch.enforcement,
             caps: self.started.caps,
-        })
+        }
+    }
+
+    /// Hands over what runs, with what it has written so far where its command has ended.
+    fn leave(mut self, began: Instant) -> Result<Watched, SandboxError> {
+        let mut left = CHUNK;
+        while self.status.is_some() && self.open && left > 0 {
+            match self.read() {
+                0 => break,
+                count => left = left.saturating_sub(count),
+            }
+        }
+        let held = std::mem::replace(&mut self.answering, Answering::Nobody).leave();
+        let layer = self.watch.disk.take().map(|it| it.0);
+        let staged = std::mem::take(&mut self.watch.staged);
+        let left = self.started.left(held, layer, staged)?;
+        Ok(Watched { exit: self.exit(began, None), left: Some(left) })
     }
 
     /// Waits for the end of the first process, but not for ever.
     fn reap(&mut self) -> Option<kernel::Used> {
+        let ours = !self.started.child.is_reaped();
         let until = Instant::now() + DEATH;
         loop {
             let mut polled = [PollFd::new(&self.started.child.pidfd, PollFlags::IN)];
@@ -362,18 +386,11 @@ impl<F: FnMut(&[u8])> Supervision<F> {
                     self.started.child.abandon();
                     return None;
                 }
-                Ok(_) => return self.started.child.wait().ok(),
+                Ok(_) if ours => return self.started.child.wait().ok(),
+                Ok(_) => return None,
                 Err(Errno::INTR) => {}
                 Err(_) => return None,
             }
         }
-    }
-}
-
-/// A wait status in words.
-fn how(status: i32) -> How {
-    match status & 0x7f {
-        0 => How::Code((status >> 8) & 0xff),
-        signal => How::Signal(signal),
     }
 }

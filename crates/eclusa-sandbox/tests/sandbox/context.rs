@@ -67,7 +67,13 @@ impl Place {
         if namespaces {
             let [upper, work] =
                 ["upper", "work"].map(|name| self.root.path().join(".state").join(name));
-            plan.stage.push(Staging { lower: self.ws.clone(), upper, work, live: Vec::new() });
+            plan.stage.push(Staging {
+                lower: self.ws.clone(),
+                covers: Vec::new(),
+                upper,
+                work,
+                live: Vec::new(),
+            });
         } else {
             plan.write.push(self.root.path().into());
         }

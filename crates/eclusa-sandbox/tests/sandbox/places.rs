@@ -139,6 +139,7 @@ fn several_directories_are_staged_each_in_its_own_layer() {
     }
     let mut plan = world.staged("echo 1 > a; echo 2 > ../home/b; echo 3 > ../home/sub/c");
     plan.stage.push(eclusa_sandbox::Staging {
+        covers: Vec::new(),
         lower: world.path("home"),
         upper: world.path("u2"),
         work: world.path("w2"),

@@ -70,6 +70,7 @@ impl World {
 
     pub(crate) fn staging(&self) -> Staging {
         Staging {
+            covers: Vec::new(),
             lower: self.ws(),
             upper: self.path("state/upper"),
             work: self.path("state/work"),

@@ -1,80 +1,38 @@
 //! Commands that run while the session goes on, and the tool `jobs` that looks after them.
 //!
-//! What they write to the workspace goes to a layer, and is thrown away at their end. They end with
-//! their session, and with the program at the latest.
+//! What they write to the workspace goes to a layer. They are held by the owner of their session and end with it.
 
 use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
-    thread::JoinHandle,
-    time::{Duration, Instant},
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use eclusa::{Facts, Job, Output, PermissionClass, Scene, ToolError, Touch, TypedTool, one_line};
-use eclusa_sandbox::{Cancel, How, Sent};
+use eclusa_sandbox::Sent;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::sandboxes::{CommandOrder, RunError, Sandboxes};
+use super::job_view::{JobView, jobs_of};
+use crate::{
+    owner::{HeldJob, JobHome, JobRecords, OwnerClient, OwnerError, OwnerHere, start_owner},
+    sandboxes::Sandboxes,
+};
 
-/// Output that is kept of each job: its last part.
-const MAX_KEPT_OUTPUT: usize = 1 << 20;
-/// Jobs of one session, ended ones included.
-const MAX_JOBS: usize = 32;
+/// How long a job is looked at when it begins: it may end at once, or begin to listen.
+const BEGINS: Duration = Duration::from_millis(500);
+/// How often.
+const STEP: Duration = Duration::from_millis(20);
 
-/// Every job of this program.
+/// The jobs of this program, and of its sessions elsewhere.
 #[derive(Debug)]
 pub(super) struct Background {
     sandboxes: Sandboxes,
-    next: AtomicU64,
-    jobs: Mutex<BTreeMap<u64, StartedJob>>,
-}
-
-#[derive(Debug)]
-struct StartedJob {
-    session: String,
-    command: String,
-    began: Instant,
-    cancel: Cancel,
-    seen: Arc<Mutex<JobOutput>>,
-    /// Waits for its end, and throws away what it wrote.
-    watch: JoinHandle<()>,
-}
-
-/// What a job has written, and how it ended.
-#[derive(Debug, Default)]
-struct JobOutput {
-    /// The last bytes.
-    kept: Vec<u8>,
-    /// All bytes.
-    total: u64,
-    /// How much was read by the session.
-    read: u64,
-    ended: Option<String>,
-}
-
-impl JobOutput {
-    fn add(&mut self, bytes: &[u8]) {
-        self.total += bytes.len() as u64;
-        let fresh = bytes.get(bytes.len().saturating_sub(MAX_KEPT_OUTPUT)..).unwrap_or_default();
-        let over = (self.kept.len() + fresh.len()).saturating_sub(MAX_KEPT_OUTPUT);
-        self.kept.drain(..over);
-        self.kept.extend_from_slice(fresh);
-    }
-
-    /// What came since the last look, and how many bytes of it are gone.
-    fn fresh(&mut self) -> (String, u64) {
-        let first = self.total - self.kept.len() as u64;
-        let from = usize::try_from(self.read.saturating_sub(first)).unwrap_or(usize::MAX);
-        let lost = first.saturating_sub(self.read);
-        self.read = self.total;
-        let text = String::from_utf8_lossy(self.kept.get(from..).unwrap_or_default());
-        (text.into_owned(), lost)
-    }
+    /// The owners that live in this process.
+    here: Mutex<HashMap<String, OwnerHere>>,
+    /// How much of the output of each job was read.
+    read: Mutex<HashMap<u64, u64>>,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -83,87 +41,89 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 impl Background {
     pub(super) fn new(sandboxes: Sandboxes) -> Background {
-        Background { sandboxes, next: AtomicU64::new(1), jobs: Mutex::default() }
+        Background { sandboxes, here: Mutex::default(), read: Mutex::default() }
     }
 
-    /// Starts a command and goes on.
-    pub(super) fn start(&self, session: &str, order: CommandOrder) -> Result<u64, RunError> {
-        self.make_room(session)?;
-        let seen = Arc::new(Mutex::new(JobOutput::default()));
-        let heard = seen.clone();
-        let command = order.command.clone();
-        // A year is as good as no limit, and can be added to any clock.
-        let order =
-            CommandOrder { time: order.time.min(Duration::from_secs(365 * 86_400)), ..order };
-        let running = self.sandboxes.start(&order, move |bytes| locked(&heard).add(bytes))?;
-        let (cancel, ending) = (running.canceller(), seen.clone());
-        let watch = move || {
-            let ended = match running.wait_and_discard() {
-                Ok(exit) => match exit.how {
-                    How::Code(code) => format!("ended with exit code {code}"),
-                    How::Signal(signal) => format!("ended by signal {signal}"),
-                },
-                Err(err) => err.to_string(),
-            };
-            locked(&ending).ended = Some(ended);
-        };
-        let watch = std::thread::Builder::new().name("job".to_owned()).spawn(watch);
-        let watch =
-            watch.map_err(|err| RunError::Effects(format!("no thread can be started: {err}")))?;
-        let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let session = session.to_owned();
-        let started = StartedJob { session, command, began: Instant::now(), cancel, seen, watch };
-        locked(&self.jobs).insert(id, started);
-        Ok(id)
-    }
-
-    /// Forgets the oldest job that has ended, if there are too many.
-    fn make_room(&self, session: &str) -> Result<(), RunError> {
-        let mut jobs = locked(&self.jobs);
-        let ours = |job: &StartedJob| job.session == session;
-        if jobs.values().filter(|it| ours(it)).count() < MAX_JOBS {
-            return Ok(());
+    /// Has a job held by the owner of its session, and looks how it begins.
+    pub(super) fn keep(
+        &self,
+        session: &str,
+        mut job: HeldJob,
+        call: Option<u64>,
+    ) -> Result<JobView, OwnerError> {
+        job.about.call = call;
+        let id = self.adopt(session, job)?;
+        let state = &self.sandboxes.settings().state;
+        let records = JobRecords::new(state);
+        let gone = || OwnerError::Refused(format!("job {id} is not on record"));
+        let mut left = BEGINS;
+        loop {
+            let view = JobView::of(state, &records, records.read(id).ok_or_else(gone)?);
+            if !view.runs() || !view.ports.is_empty() || left.is_zero() {
+                return Ok(view);
+            }
+            std::thread::sleep(STEP);
+            left = left.saturating_sub(STEP);
         }
-        let ended = |job: &StartedJob| locked(&job.seen).ended.is_some();
-        let oldest = jobs.iter().find(|(_, it)| ours(it) && ended(it)).map(|(id, _)| *id);
-        match oldest {
-            Some(id) => drop(jobs.remove(&id)),
+    }
+
+    fn adopt(&self, session: &str, job: HeldJob) -> Result<u64, OwnerError> {
+        let settings = self.sandboxes.settings();
+        let mut here = locked(&self.here);
+        if let Some(owner) = here.get(session) {
+            return Ok(owner.adopt(job)?);
+        }
+        if let JobHome::Apart { program, with_agent } = &settings.jobs {
+            let owner = match OwnerClient::connect(&settings.state, session)? {
+                Some(owner) => owner,
+                None => start_owner(program, &settings.state, session, *with_agent)?,
+            };
+            return owner.adopt(job);
+        }
+        match OwnerHere::start(&settings.state, session)? {
+            Some(owner) => {
+                let id = owner.adopt(job)?;
+                here.insert(session.to_owned(), owner);
+                Ok(id)
+            }
+            // Another process has the same session.
             None => {
-                let text = format!("{MAX_JOBS} jobs run already; end one with `jobs` first");
-                return Err(RunError::Effects(text));
+                let gone = || OwnerError::Refused("the session has another owner".to_owned());
+                let owner = OwnerClient::connect(&settings.state, session)?;
+                owner.ok_or_else(gone)?.adopt(job)
             }
         }
-        Ok(())
+    }
+
+    /// The jobs of a session.
+    fn of(&self, session: &str) -> Vec<JobView> {
+        let mut all = jobs_of(&self.sandboxes.settings().state);
+        all.retain(|it| it.record.session == session);
+        all
     }
 
     /// True when a job of this session still runs.
     pub(super) fn is_busy(&self, session: &str) -> bool {
-        let runs = |it: &StartedJob| locked(&it.seen).ended.is_none();
-        locked(&self.jobs).values().any(|it| it.session == session && runs(it))
+        self.of(session).iter().any(JobView::runs)
     }
 
     /// Ends every job of a session.
     pub(super) fn end(&self, session: &str) {
-        let ours = |job: &StartedJob| job.session == session;
-        let ended: Vec<StartedJob> =
-            locked(&self.jobs).extract_if(.., |_, job| ours(job)).map(|(_, job)| job).collect();
-        end_all(ended);
+        drop(locked(&self.here).remove(session));
+        for job in self.of(session) {
+            JobRecords::new(&self.sandboxes.settings().state).forget(job.record.job);
+            locked(&self.read).remove(&job.record.job);
+        }
     }
-}
 
-impl Drop for Background {
-    fn drop(&mut self) {
-        let jobs = self.jobs.get_mut().unwrap_or_else(PoisonError::into_inner);
-        end_all(std::mem::take(jobs).into_values().collect());
-    }
-}
-
-/// Ends these jobs, and waits until nothing of them is left.
-fn end_all(jobs: Vec<StartedJob>) {
-    jobs.iter().for_each(|it| it.cancel.cancel());
-    for job in jobs {
-        // An error means that it panicked.
-        let _ = job.watch.join();
+    /// What came since the last look, how many bytes of it are gone, and how many there are in all.
+    fn fresh(&self, job: u64) -> std::io::Result<(String, u64, u64)> {
+        let mut read = locked(&self.read);
+        let from = read.get(&job).copied().unwrap_or(0);
+        let records = JobRecords::new(&self.sandboxes.settings().state);
+        let (bytes, lost, total) = records.output(job, from)?;
+        read.insert(job, total);
+        Ok((String::from_utf8_lossy(&bytes).into_owned(), lost, total))
     }
 }
 
@@ -176,7 +136,7 @@ pub struct Jobs(Arc<Background>);
 #[serde(deny_unknown_fields)]
 pub struct JobsArgs {
     /// `list` all jobs, `read` what one has written since the last look, send one a `signal`, or
-    /// `end` one: politely, and for sure two seconds later.
+    /// `end` one: politely, and for sure some seconds later.
     action: Action,
     /// Which job, for all but `list`.
     id: Option<u64>,
@@ -236,64 +196,88 @@ impl TypedTool for Jobs {
     }
 
     async fn run(&self, args: JobsArgs, job: &Job) -> Result<Output, ToolError> {
-        let jobs = locked(&self.0.jobs);
-        let mine = |it: &&StartedJob| it.session == job.session();
+        let background = self.0.clone();
+        let session = job.session().to_owned();
+        // Owners are asked, and may take a moment.
+        let done = tokio::task::spawn_blocking(move || background.act(&args, &session)).await;
+        done.map_err(|_| ToolError::new("the thread that looked after the jobs crashed"))?
+    }
+}
+
+impl Background {
+    fn act(&self, args: &JobsArgs, session: &str) -> Result<Output, ToolError> {
+        let jobs = self.of(session);
         if args.action == Action::List {
-            let all = jobs.iter().filter(|(_, it)| mine(it));
-            let (lines, data): (Vec<String>, Vec<Value>) =
-                all.map(|(id, it)| line(*id, it)).unzip();
+            let (lines, data): (Vec<String>, Vec<Value>) = jobs.iter().map(line).unzip();
             let text = if lines.is_empty() { "no jobs".to_owned() } else { lines.join("\n") };
             return Ok(Output { data: Some(json!({"jobs": data})), ..Output::text(text) });
         }
         let id = args.id.ok_or_else(|| ToolError::new("say which job: `id` is missing"))?;
-        let Some(found) = jobs.get(&id).filter(mine) else {
+        let Some(found) = jobs.iter().find(|it| it.record.job == id) else {
             let text = format!("there is no job {id}; {{\"action\": \"list\"}} lists them");
             return Err(ToolError::new(text));
         };
         if args.signal.is_some() && args.action != Action::Signal {
             return Err(ToolError::new("`signal` goes with {\"action\": \"signal\"}"));
         }
-        if args.action == Action::Signal {
-            return signalled(id, found, args.signal.as_deref());
+        let failed = |err: OwnerError| ToolError::new(err.to_string());
+        match args.action {
+            Action::Signal => {
+                let name = args.signal.as_deref();
+                let name = name.ok_or_else(|| ToolError::new("say which: `signal` is missing"))?;
+                let sent: Sent = name.parse().map_err(ToolError::new)?;
+                let ended = || ToolError::new(format!("job {id} {}", found.state()));
+                let owner = self.owner(session).map_err(failed)?.ok_or_else(ended)?;
+                if !found.runs() {
+                    return Err(ended());
+                }
+                owner.signal(id, name).map_err(failed)?;
+                Ok(Output::text(format!("sent {sent} to job {id}")))
+            }
+            Action::End => {
+                if let Some(owner) = self.owner(session).map_err(failed)?.filter(|_| found.runs()) {
+                    owner.end(Some(vec![id])).map_err(failed)?;
+                }
+                let state = &self.sandboxes.settings().state;
+                let records = JobRecords::new(state);
+                let record = records.read(id).unwrap_or_else(|| found.record.clone());
+                let view = JobView::of(state, &records, record);
+                Ok(Output::text(format!("job {id} {}", view.state())))
+            }
+            Action::List | Action::Read => self.read(found),
         }
-        if args.action == Action::End {
-            found.cancel.cancel();
-            return Ok(Output::text(format!("job {id} is being ended")));
-        }
-        let mut seen = locked(&found.seen);
-        let (mut text, lost) = seen.fresh();
+    }
+
+    fn owner(&self, session: &str) -> Result<Option<OwnerClient>, OwnerError> {
+        OwnerClient::connect(&self.sandboxes.settings().state, session)
+    }
+
+    fn read(&self, job: &JobView) -> Result<Output, ToolError> {
+        let id = job.record.job;
+        let fresh = self.fresh(id).map_err(|err| ToolError::new(err.to_string()))?;
+        let (mut text, lost, total) = fresh;
         if lost > 0 {
             text = format!("[{lost} bytes came and went before this look]\n{text}");
         }
-        let state = seen.ended.clone().unwrap_or_else(|| "runs".to_owned());
-        let data = json!({"job": id, "state": state, "total_bytes": seen.total});
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
+        let state = job.state();
+        let data = json!({
+            "job": id, "state": state, "total_bytes": total, "ports": job.ports,
+        });
         Ok(Output { data: Some(data), ..Output::text(format!("{text}[job {id} {state}]")) })
     }
 }
 
-/// Sends a signal to a job that runs.
-fn signalled(id: u64, job: &StartedJob, name: Option<&str>) -> Result<Output, ToolError> {
-    let name = name.ok_or_else(|| ToolError::new("say which: `signal` is missing"))?;
-    let sent: Sent = name.parse().map_err(ToolError::new)?;
-    if let Some(ended) = &locked(&job.seen).ended {
-        return Err(ToolError::new(format!("job {id} {ended}")));
-    }
-    job.cancel.signal(sent);
-    Ok(Output::text(format!("sent {sent} to job {id}")))
-}
-
-fn line(id: u64, job: &StartedJob) -> (String, Value) {
-    let seen = locked(&job.seen);
-    let state = seen.ended.clone().unwrap_or_else(|| "runs".to_owned());
-    let seconds = job.began.elapsed().as_secs();
-    let command = one_line(&job.command);
-    let text = format!("{id}  {state}, started {seconds} s ago, {} bytes: {command}", seen.total);
+fn line(job: &JobView) -> (String, Value) {
+    let record = &job.record;
+    let (id, state, seconds) = (record.job, job.state(), job.seconds());
+    let command = one_line(&record.command);
+    let text = format!("{id}  {state}, started {seconds} s ago: {command}");
     let data = json!({
-        "job": id, "state": state, "command": job.command, "total_bytes": seen.total,
-        "started_s_ago": seconds,
+        "job": id, "state": state, "command": record.command, "started_s_ago": seconds,
+        "ports": job.ports,
     });
     (text, data)
 }

@@ -10,7 +10,7 @@ use eclusa::{HumanDuration, Output, WholeOutput};
 use eclusa_sandbox::{Ended, Exit, How, Refusal, proxy::Attempt};
 use serde_json::json;
 
-use super::LongOutput;
+use super::{JobView, LongOutput};
 use crate::sandboxes::{Ran, Sandboxes, WriteTracking};
 
 /// A command that ran to its end, or was ended; `limit` is the time that it had. `long` has its
@@ -187,18 +187,46 @@ fn attempted(attempt: &Attempt) -> serde_json::Value {
     })
 }
 
+/// How a command ended, in words.
+pub(super) fn how(exit: &Exit) -> String {
+    match exit.how {
+        How::Code(code) => format!("exit code {code}"),
+        How::Signal(signal) => format!("signal {signal}"),
+    }
+}
+
+/// What a command said that ended at once.
+pub(super) fn said(exit: &Exit) -> String {
+    match printed(exit) {
+        text if text.is_empty() => String::new(),
+        text => format!(":\n{text}"),
+    }
+}
+
+/// Processes that a command left running and that were ended.
+pub(super) fn ended_left(count: usize) -> String {
+    let processes = if count == 1 {
+        "process that it left running was"
+    } else {
+        "processes that it left running were"
+    };
+    format!(
+        "{count} {processes} ended; `--keep` lets them go on, and so does a session of an agent"
+    )
+}
+
 /// A command that was started in the background.
-pub(super) fn started(id: u64, sandboxes: &Sandboxes) -> Output {
+pub(super) fn started(view: &JobView, hint: &str, sandboxes: &Sandboxes) -> Output {
+    let id = view.record.job;
     let tracking = sandboxes.write_tracking();
     let writes = match tracking {
-        WriteTracking::Overlay => "what it writes to the workspace is not applied",
+        WriteTracking::Overlay => {
+            "what it writes to the workspace is not applied, and kept at its end"
+        }
         WriteTracking::Snapshot => "it cannot write to the workspace",
         WriteTracking::Nothing => "what it writes to the workspace is applied at once",
     };
-    let text = format!(
-        "started as job {id}; `jobs` with {{\"action\": \"read\", \"id\": {id}}} reads its output; \
-         {writes}"
-    );
+    let text = format!("started: {}; {hint}; {writes}", view.goes_on());
     let live = match tracking {
         WriteTracking::Nothing => vec![sandboxes.settings().root.clone()],
         WriteTracking::Overlay | WriteTracking::Snapshot => Vec::new(),

@@ -85,15 +85,30 @@ struct Found {
 /// a layer that goes with the command. Held until it has ended.
 #[derive(Debug)]
 pub(super) struct CacheLayers {
-    _lasting: Option<Lasting>,
-    _passing: Option<Layer>,
+    lasting: Option<Lasting>,
+    passing: Option<Layer>,
+}
+
+impl CacheLayers {
+    /// Leaves them to somebody else: the locks that are held, and what is removed at the end.
+    pub(super) fn leave(self) -> (Vec<File>, Vec<PathBuf>) {
+        let lasting = self.lasting.and_then(Lasting::leave);
+        let passing = self.passing.and_then(Layer::leave).map(|(path, lock)| (lock, path));
+        lasting.into_iter().chain(passing).unzip()
+    }
 }
 
 /// The copy, held by one command at a time.
 #[derive(Debug)]
 pub(super) struct Lasting {
     boot: PathBuf,
-    _lock: File,
+    lock: Option<File>,
+}
+
+impl Lasting {
+    fn leave(mut self) -> Option<(File, PathBuf)> {
+        self.lock.take().map(|it| (it, self.boot.clone()))
+    }
 }
 
 impl Caches {
@@ -139,7 +154,7 @@ impl Caches {
             plan.env.retain(|(it, _)| it != variable);
             plan.env.push(((*variable).into(), format!("{OWN}/{name}").into()));
         }
-        Ok(Some(CacheLayers { _lasting: lasting, _passing: passing }))
+        Ok(Some(CacheLayers { lasting, passing }))
     }
 
     /// The copy, if nobody has it.
@@ -159,7 +174,7 @@ impl Caches {
         }
         let mut file = File::create(&boot)?;
         file.write_all(now.as_bytes())?;
-        Ok(Some(Lasting { boot, _lock: lock }))
+        Ok(Some(Lasting { boot, lock: Some(lock) }))
     }
 
     fn clear(&self) -> io::Result<()> {
@@ -230,7 +245,9 @@ impl Caches {
 impl Drop for Lasting {
     #[expect(clippy::disallowed_methods, reason = "a mark of its own")]
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.boot);
+        if self.lock.is_some() {
+            let _ = fs::remove_file(&self.boot);
+        }
     }
 }
 
@@ -252,5 +269,5 @@ fn staging(place: &Path, name: &str, lower: &Path) -> io::Result<Staging> {
         discard(&work)?;
     }
     fs::create_dir(&work)?;
-    Ok(Staging { lower: lower.to_owned(), upper, work, live: Vec::new() })
+    Ok(Staging { lower: lower.to_owned(), covers: Vec::new(), upper, work, live: Vec::new() })
 }

@@ -1,20 +1,27 @@
 //! A command that runs, and what is known of it when it has ended.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use eclusa::{Changes, Staged, workspace::SnapshotError};
 use eclusa_sandbox::{
-    Cancel, Exit, Plan, Refusal, Sandbox, SandboxError,
+    Cancel, Exit, LayerPool, Outlives, Plan, Refusal, Sandbox, SandboxError,
     proxy::{Attempt, Serving},
     refusals,
 };
 
 use super::{
-    ReadBack,
     attempts::Attempts,
     caches::CacheLayers,
     session::SandboxSession,
     stage::{SnapshotStage, Stage},
+};
+use crate::{
+    owner::{HeldJob, HeldRun, JobAbout, OutputSlot, OwnerError, keep_stamps, shown},
+    read_back::ReadBack,
 };
 
 /// A command that runs.
@@ -31,6 +38,9 @@ pub struct Running {
     pub(super) ruled_out: usize,
     /// How it is held here, in words.
     pub(super) level: String,
+    /// Where layers come from.
+    pub(super) pool: LayerPool,
+    pub(super) command: String,
 }
 
 /// What keeps the effects of a command that runs.
@@ -69,6 +79,8 @@ pub struct Ran {
     pub ruled_out: usize,
     /// What held it, in words: `full`, `snapshot`, `partial` and what was missing.
     pub level: String,
+    /// What it left running.
+    pub(crate) left: Option<HeldJob>,
 }
 
 /// Why a command was not run, or why what it did cannot be told.
@@ -92,6 +104,9 @@ pub enum RunError {
     /// What it changed cannot be read back. Nothing of it is real.
     #[error("what the command changed cannot be told, so it was discarded: {0}")]
     Effects(String),
+    /// The owner of the session cannot hold it, or does not say what the session has.
+    #[error(transparent)]
+    Owner(#[from] OwnerError),
 }
 
 impl Running {
@@ -100,19 +115,59 @@ impl Running {
         self.sandbox.canceller()
     }
 
-    /// Waits for the end. What it would have changed is thrown away.
-    pub fn wait_and_discard(self) -> Result<Exit, RunError> {
-        let exit = self.sandbox.wait();
-        if let Some(network) = self.network {
-            network.serving.stop();
+    /// The command as a job, for an owner to hold; its output goes to this slot where it is watched here. The
+    /// error is how it ended, if it has.
+    pub(crate) fn into_job(
+        self,
+        slot: OutputSlot,
+    ) -> Result<HeldJob, Box<(Option<Exit>, SandboxError)>> {
+        let pid = self.sandbox.group();
+        let run = match self.plan.outlives {
+            Outlives::All => HeldRun::Left(self.sandbox.let_go()?),
+            Outlives::Nothing | Outlives::Left => HeldRun::Here(self.sandbox, slot),
+        };
+        let mut about = about(&self.plan, &self.root, &self.command, pid);
+        let mut locks = Vec::new();
+        match self.kept {
+            Kept::Layer(stage) => locks.extend(leave_layer(stage, &mut about)),
+            Kept::Nothing | Kept::Snapshot(_) => {}
         }
-        drop((self.kept, self.caches, self.session));
-        Ok(exit?)
+        let kept = self.network.map(|it| Box::new(it.serving) as Box<dyn Send>);
+        let network = self.plan.network;
+        leave_rest(self.caches, self.session.as_ref(), &mut about, &mut locks);
+        let locks = locks.into_iter().map(Into::into).collect();
+        Ok(HeldJob { about, run, locks, network, kept })
     }
 
     /// Waits for the end, and reads back what it changed.
-    pub fn wait(self) -> Result<Ran, RunError> {
-        let exit = self.sandbox.wait();
+    pub fn wait(mut self) -> Result<Ran, RunError> {
+        let pid = self.sandbox.group();
+        let (exit, left) = match self.sandbox.wait_or_leave() {
+            Ok((exit, left)) => (Ok(exit), left),
+            Err(err) => (Err(err), None),
+        };
+        let mut held = None;
+        if let Some(left) = left {
+            let mut about = about(&self.plan, &self.root, &self.command, pid);
+            about.is_left = true;
+            let mut locks = Vec::new();
+            // What is judged now is a copy: those who are left still write to the layer.
+            if let Kept::Layer(stage) = self.kept {
+                let copied = left.while_stopped(|| {
+                    let (copy, paths) = stage.copied(&self.pool)?;
+                    keep_stamps(&stage.upper(), &paths)?;
+                    Ok::<_, std::io::Error>(copy)
+                });
+                let copy = copied.map_err(|err| RunError::Effects(err.to_string()))?;
+                locks.extend(leave_layer(stage, &mut about));
+                self.kept = Kept::Layer(copy);
+            }
+            leave_rest(self.caches.take(), self.session.as_ref(), &mut about, &mut locks);
+            let locks = locks.into_iter().map(Into::into).collect();
+            let network = self.plan.network.clone();
+            let run = HeldRun::Left(left);
+            held = Some(HeldJob { about, run, locks, network, kept: None });
+        }
         drop((self.caches, self.session));
         let live_in_place = match &self.kept {
             Kept::Snapshot(stage) => Some(stage.live.clone()),
@@ -129,8 +184,12 @@ impl Running {
         };
         let exit = exit?;
         let (attempts, more_attempts) = self.network.map_or_else(Default::default, |network| {
-            network.serving.stop();
-            network.attempts.take()
+            let attempts = network.attempts.take();
+            match &mut held {
+                Some(held) => held.kept = Some(Box::new(network.serving)),
+                None => network.serving.stop(),
+            }
+            attempts
         });
         let ReadBack { changes, staged, notes } = read;
         let refused = match exit.output.is_binary() {
@@ -154,8 +213,49 @@ impl Running {
             live,
             ruled_out,
             level,
+            left: held,
         })
     }
+}
+
+/// What is known of a job from its plan.
+fn about(plan: &Plan, root: &Path, command: &str, pid: i32) -> JobAbout {
+    JobAbout {
+        command: shown(command),
+        call: None,
+        root: root.to_owned(),
+        pid,
+        is_left: false,
+        layer: None,
+        began: String::new(),
+        discard: Vec::new(),
+        staged: Vec::new(),
+        group: None,
+        memory: plan.limits.memory,
+        disk: plan.limits.disk,
+    }
+}
+
+/// Leaves the layer of the workspace to the job.
+fn leave_layer(stage: Stage, about: &mut JobAbout) -> Option<File> {
+    let (path, lock, began) = stage.leave()?;
+    (about.layer, about.began) = (Some(path), began.0.to_string());
+    Some(lock)
+}
+
+/// Leaves what else it uses to the job.
+fn leave_rest(
+    caches: Option<CacheLayers>,
+    session: Option<&Arc<SandboxSession>>,
+    about: &mut JobAbout,
+    locks: &mut Vec<File>,
+) {
+    if let Some(caches) = caches {
+        let (more, discard) = caches.leave();
+        locks.extend(more);
+        about.discard.extend(discard);
+    }
+    locks.extend(session.and_then(|it| it.lock()));
 }
 
 /// The end of what a command wrote, where it says what went wrong.

@@ -27,6 +27,7 @@ use rustix::{
 };
 
 use super::private;
+use crate::owner::{OwnerClient, OwnerError};
 
 /// A `/tmp` that nobody has used for this long belongs to a session that is over.
 const MAX_AGE: Duration = Duration::from_secs(24 * 3600);
@@ -133,13 +134,27 @@ impl SandboxSession {
         plan.tmp = Some(root);
     }
 
-    /// The network of the session, made when it is first wanted.
-    pub(super) fn network(&self, capabilities: &HostCapabilities) -> Option<SharedNetwork> {
+    /// The network of the session: that of its owner, or one that is made when it is first wanted.
+    pub(super) fn network(
+        &self,
+        capabilities: &HostCapabilities,
+        owner: Option<OwnerClient>,
+    ) -> Result<Option<SharedNetwork>, OwnerError> {
+        if let (Some(owner), None) = (owner, self.network.get())
+            && let Some(network) = owner.network()?
+        {
+            return Ok(self.network.get_or_init(|| Some(network)).clone());
+        }
         let make = || {
             let made = SharedNetwork::new(capabilities);
             made.inspect_err(|err| tracing::debug!("no network of its own: {err}")).ok()
         };
-        self.network.get_or_init(make).clone()
+        Ok(self.network.get_or_init(make).clone())
+    }
+
+    /// A handle that keeps its `/tmp` for as long as it is open.
+    pub(super) fn lock(&self) -> Option<File> {
+        self.tmp.as_ref().and_then(|it| it.lock.try_clone().ok())
     }
 
     fn used(&self) {

@@ -5,6 +5,8 @@ use std::{ffi::OsString, os::fd::OwnedFd, path::PathBuf, sync::Arc};
 use eclusa::{Blocked, settings::RequiredEnforcement};
 use eclusa_sandbox::{Keep, Limits, proxy::ModelService};
 
+use crate::owner::JobHome;
+
 /// What every command of a workspace has in common.
 #[derive(Debug, Clone)]
 pub struct SandboxSettings {
@@ -49,6 +51,8 @@ pub struct SandboxSettings {
     pub cgroup: Option<PathBuf>,
     /// How much of the output is kept.
     pub keep: Keep,
+    /// Where what goes on after a call lives.
+    pub jobs: JobHome,
 }
 
 /// How much of an output is kept in memory until it is in the output store, of its beginning and of
@@ -76,6 +80,7 @@ impl SandboxSettings {
             limits: Limits::default(),
             cgroup: None,
             keep: KEEP,
+            jobs: JobHome::Here,
         }
     }
 }

@@ -13,11 +13,12 @@ use eclusa::{
 };
 use eclusa_sandbox::{
     HostCapabilities, Layer, LayerPool, Staging,
-    scan::{LayerScan, Moment, ScanError},
+    scan::{LayerScan, Moment, ScanError, copy_layer},
     shared_layer_places,
 };
 
-use super::{ReadBack, RunError, changes};
+use super::RunError;
+use crate::read_back::ReadBack;
 
 /// Where layers come from. Where they lie is known when the machine has been looked at.
 #[derive(Debug)]
@@ -85,7 +86,25 @@ impl Stage {
         let mut effects = layer.scan()?;
         layer.release(&mut effects)?;
         let staged = |path: &Path| Some(layer.staged(path));
-        Ok(changes::read_back(staged, effects, self.layer))
+        Ok(ReadBack::of(staged, effects, self.layer))
+    }
+
+    /// A copy, for what is taken while somebody still writes to the layer, and which paths it has.
+    pub(super) fn copied(&self, pool: &LayerPool) -> io::Result<(Stage, Vec<PathBuf>)> {
+        let layer = pool.take()?;
+        let paths = copy_layer(&self.layer.upper(), &layer.upper())?;
+        Ok((Stage { layer: Arc::new(layer), began: self.began }, paths))
+    }
+
+    /// Where changes go.
+    pub(super) fn upper(&self) -> PathBuf {
+        self.layer.upper()
+    }
+
+    /// Leaves the layer to somebody else: its directory, its lock, and when it began.
+    pub(super) fn leave(self) -> Option<(PathBuf, fs::File, Moment)> {
+        let (path, lock) = Arc::into_inner(self.layer)?.leave()?;
+        Some((path, lock, self.began))
     }
 }
 

@@ -193,7 +193,10 @@ fn facts(class: PermissionClass) -> Facts {
 pub(in crate::commands) fn shell(staged: bool) -> Registration {
     let schema = json!({
         "type": "object",
-        "properties": {"command": {"type": "string", "minLength": 1}, "cwd": {"type": "string"}},
+        "properties": {
+            "command": {"type": "string", "minLength": 1}, "cwd": {"type": "string"},
+            "background": {"type": "boolean"},
+        },
         "required": ["command"],
     });
     let touches = |args: &Value| {

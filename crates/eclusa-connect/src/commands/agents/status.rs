@@ -8,6 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use eclusa_tools::running_jobs;
 use serde_json::json;
 
 use super::{
@@ -109,6 +110,11 @@ pub(super) async fn run(
             }
             if agent.is_none() && !all.iter().any(|it| it.seen) {
                 screen.line("no agent is connected; `eclusa install AGENT` connects one")?;
+            }
+            // Outside a project there are none.
+            let jobs = Paths::find(global).map(|it| running_jobs(&it.undo()));
+            for job in jobs.unwrap_or_default() {
+                screen.line(&sanitize(&job))?;
             }
         }
     }

@@ -3,7 +3,7 @@
 //! looked at.
 
 use eclusa::{Origin, ToolCall};
-use eclusa_tools::search::without_hidden;
+use eclusa_tools::{OwnerClient, search::without_hidden};
 use serde_json::json;
 
 use super::{PersonAsked, allowed_calls::digest, own_server, pre_images, session::HookSession};
@@ -69,7 +69,11 @@ pub(super) async fn end(session: &HookSession) -> Result<(), String> {
         }
     }
     ExecTicket::sweep(&session.agent.ctx.paths.agents());
-    Ok(())
+    // Its jobs end with it.
+    let (state, name) = (session.agent.ctx.paths.undo(), &session.agent.name);
+    let ended =
+        OwnerClient::connect(&state, name).and_then(|it| it.map_or(Ok(()), OwnerClient::over));
+    ended.map_err(|err| err.to_string())
 }
 
 /// Takes a result through the gate. What comes back is what the model may see of it; an error

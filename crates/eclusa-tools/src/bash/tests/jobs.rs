@@ -208,3 +208,21 @@ async fn jobs_end_with_their_conversation() {
     assert_eq!(world.read("target/gone").as_deref(), Some("gone\n"));
     assert_eq!(world.pass("jobs", list).await.text(), "no jobs");
 }
+
+/// What `&` leaves is a job as well: told, reached, and ended with its session.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_command_leaves_running_is_a_job() {
+    eclusa_testing::needs!(Namespaces);
+    let world = World::yes();
+    let left = "(trap 'echo cleaned; exit' TERM; echo begun; while :; do sleep 0.02; done) & echo made > made.txt";
+    let reply = world.bash(left).await;
+    assert_eq!(reply.code(), "ok", "{}", reply.content());
+    assert!(reply.text().contains("as job 1"), "{}", reply.text());
+    assert_eq!(world.read("made.txt").as_deref(), Some("made\n"), "what the call wrote is applied");
+    until(&world, 1, "begun").await;
+    let reply = world.pass("jobs", json!({"action": "end", "id": 1})).await;
+    assert!(reply.text().contains("ended"), "{}", reply.text());
+    until(&world, 1, "cleaned").await;
+    let reply = world.bash("sleep 0.01 & true").await;
+    assert!(!reply.text().contains("job"), "it ended by itself: {}", reply.text());
+}

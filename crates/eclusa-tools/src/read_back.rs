@@ -25,12 +25,23 @@ pub(crate) struct ReadBack {
     pub(crate) notes: Vec<String>,
 }
 
+impl ReadBack {
+    /// What was written to a layer, whose contents lie there.
+    pub(crate) fn of(
+        staged: impl Fn(&Path) -> Option<PathBuf>,
+        effects: Effects,
+        layer: Arc<Layer>,
+    ) -> ReadBack {
+        let (changes, notes) = changes(staged, effects);
+        ReadBack { changes, staged: Some(Staged::new(layer)), notes }
+    }
+}
+
 /// The changes, and what they do not say. `staged` says where the new content of a path lies.
-pub(super) fn read_back(
+pub(crate) fn changes(
     staged: impl Fn(&Path) -> Option<PathBuf>,
     effects: Effects,
-    layer: Arc<Layer>,
-) -> ReadBack {
+) -> (Changes, Vec<String>) {
     let mut notes = Vec::new();
     let mut changes = Vec::with_capacity(effects.entries.len());
     for effect in effects.entries {
@@ -63,7 +74,7 @@ pub(super) fn read_back(
     }
     // Departures stand before arrivals, so that a thing that was moved twice keeps its origin.
     changes.sort_by_key(|it: &Change| it.after.is_some());
-    ReadBack { changes: Changes::of(changes), staged: Some(Staged::new(layer)), notes }
+    (Changes::of(changes), notes)
 }
 
 fn change(staged: impl Fn(&Path) -> Option<PathBuf>, effect: Effect) -> Option<Change> {

@@ -1,0 +1,192 @@
+//! `eclusa jobs`: what commands of sessions left running in this workspace.
+
+use std::{path::Path, time::Duration};
+
+use eclusa_tools::{JobRecords, JobView, OwnerClient, OwnerError, jobs_of};
+use serde_json::{Value, json};
+
+use crate::{
+    failure::{Exit, Failure},
+    paths::Paths,
+    screen::{self, Screen},
+};
+
+/// List, show, follow and end what commands left running
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  eclusa jobs                                   what runs, since when, and on which port it listens
+  eclusa jobs output 3 -f                       what job 3 writes, as it comes
+  eclusa jobs end 3                             politely first, for sure five seconds later
+  eclusa jobs end --all                         all jobs of this workspace
+
+What a job writes to the workspace is seen by later commands of its session, and applied by nobody: at \
+its end it is kept for a day (`eclusa changes --discarded`, `eclusa changes apply`).")]
+pub(crate) struct JobsArgs {
+    #[command(subcommand)]
+    what: Option<JobsCommand>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum JobsCommand {
+    /// List the jobs of this workspace (default)
+    List,
+    /// Show one job
+    Show {
+        /// Its number, as the list shows it
+        job: u64,
+    },
+    /// Print what a job has written, as far as it is kept
+    Output {
+        /// Its number, as the list shows it
+        job: u64,
+        /// Go on as more comes, until it has ended
+        #[arg(short, long)]
+        follow: bool,
+    },
+    /// End jobs
+    End {
+        /// Their numbers, as the list shows them
+        #[arg(required_unless_present = "all", value_name = "JOB")]
+        jobs: Vec<u64>,
+        /// All jobs of this workspace
+        #[arg(long, conflicts_with = "jobs")]
+        all: bool,
+    },
+}
+
+/// How often more output is looked for.
+const STEP: Duration = Duration::from_millis(200);
+
+pub(super) async fn run(paths: &Paths, args: JobsArgs, json: bool) -> Result<Exit, Failure> {
+    let state = paths.undo();
+    match args.what.unwrap_or(JobsCommand::List) {
+        JobsCommand::List => list(&jobs_of(&state), json)?,
+        JobsCommand::Show { job } => show(&found(&state, job)?, json)?,
+        JobsCommand::Output { job, follow } => output(&state, job, follow).await?,
+        JobsCommand::End { jobs, all } => end(&state, &jobs, all)?,
+    }
+    Ok(Exit::Done)
+}
+
+fn found(state: &Path, job: u64) -> Result<JobView, Failure> {
+    let none = || {
+        Failure::failed(format!("there is no job {job}"))
+            .hint("`eclusa jobs` lists those there are")
+    };
+    jobs_of(state).into_iter().find(|it| it.record.job == job).ok_or_else(none)
+}
+
+fn list(jobs: &[JobView], json: bool) -> Result<(), Failure> {
+    let mut screen = Screen::stdout();
+    if json {
+        let jobs: Vec<Value> = jobs.iter().map(JobView::json).collect();
+        screen.json(&json!({"jobs": jobs}))?;
+    } else if jobs.is_empty() {
+        screen.line("no jobs")?;
+    } else {
+        for it in jobs {
+            let record = &it.record;
+            let (id, session) = (record.job, eclusa::one_line(&record.session));
+            let command = eclusa::one_line(&record.command);
+            let (state, seconds) = (it.state(), it.seconds());
+            screen
+                .line(&format!("{id}  {state}, started {seconds} s ago, {session}: {command}"))?;
+        }
+    }
+    Ok(screen.flush()?)
+}
+
+fn show(job: &JobView, json: bool) -> Result<(), Failure> {
+    let mut screen = Screen::stdout();
+    if json {
+        screen.json(&job.json())?;
+        return Ok(screen.flush()?);
+    }
+    let record = &job.record;
+    let ports: Vec<String> = job.ports.iter().map(u16::to_string).collect();
+    let row = |name: &str, value: String| vec![name.to_owned(), value];
+    let mut rows = vec![
+        row("job", record.job.to_string()),
+        row("state", job.state()),
+        row("command", eclusa::one_line(&record.command)),
+        row("session", eclusa::one_line(&record.session)),
+        row("started", format!("{} s ago", job.seconds())),
+    ];
+    if job.runs() {
+        rows.push(row("processes", job.processes.to_string()));
+    }
+    if !ports.is_empty() {
+        rows.push(row("listens on", ports.join(", ")));
+    }
+    rows.extend(record.call.map(|it| row("call", format!("{it} (`eclusa log show {it}`)"))));
+    screen.details(&rows)?;
+    Ok(screen.flush()?)
+}
+
+async fn output(state: &Path, job: u64, follow: bool) -> Result<(), Failure> {
+    let mut view = found(state, job)?;
+    let records = JobRecords::new(state);
+    let mut screen = Screen::stdout();
+    let mut from = 0;
+    loop {
+        let (bytes, lost, total) = records.output(job, from)?;
+        if lost > 0 {
+            screen::note(&format!("{lost} bytes are no longer kept"));
+        }
+        screen.foreign(&String::from_utf8_lossy(&bytes))?;
+        screen.flush()?;
+        from = total;
+        if !follow || !view.runs() {
+            return Ok(());
+        }
+        tokio::time::sleep(STEP).await;
+        view = found(state, job)?;
+    }
+}
+
+fn end(state: &Path, jobs: &[u64], all: bool) -> Result<(), Failure> {
+    if all {
+        let running: Vec<u64> =
+            jobs_of(state).iter().filter(|it| it.runs()).map(|it| it.record.job).collect();
+        for owner in OwnerClient::all(state) {
+            end_all(owner.map_err(Failure::failed)?)?;
+        }
+        return told(state, &running);
+    }
+    for job in jobs {
+        let view = found(state, *job)?;
+        if !view.runs() {
+            continue;
+        }
+        let owner = OwnerClient::connect(state, &view.record.session).map_err(Failure::failed)?;
+        if let Some(owner) = owner {
+            owner.end(Some(vec![*job])).map_err(Failure::failed)?;
+        }
+    }
+    told(state, jobs)
+}
+
+/// Ends everything that an owner holds, also one of another version.
+fn end_all(owner: OwnerClient) -> Result<(), Failure> {
+    let again = owner.twin();
+    match owner.end(None) {
+        Err(OwnerError::Version(_)) => {
+            again.kill();
+            Ok(())
+        }
+        ended => ended.map_err(Failure::failed),
+    }
+}
+
+/// What became of these jobs.
+fn told(state: &Path, jobs: &[u64]) -> Result<(), Failure> {
+    let mut screen = Screen::stdout();
+    for view in jobs_of(state).iter().filter(|it| jobs.contains(&it.record.job)) {
+        screen.line(&format!("job {} {}", view.record.job, view.state()))?;
+    }
+    if jobs.is_empty() {
+        screen.line("no jobs")?;
+    }
+    Ok(screen.flush()?)
+}

@@ -1,0 +1,153 @@
+//! What goes on without whoever started it: handed from one watch to the next, also in another process.
+
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal};
+
+use super::answering::Answering;
+use super::{StartedCommand, survivors};
+use crate::clone::{Child, high};
+use crate::resource_caps::{Cap, Caps, Group};
+use crate::step::{SandboxError, trying};
+
+/// How long processes may take to stand still.
+const STILL: Duration = Duration::from_millis(50);
+
+/// A sandbox that runs and that nobody watches. Dropped, it ends.
+#[derive(Debug)]
+pub struct LeftRunning {
+    parts: LeftParts,
+    pidfd: OwnedFd,
+    status: OwnedFd,
+    output: OwnedFd,
+    held: Option<OwnedFd>,
+    group: Option<Group>,
+    pub(super) caps: Caps,
+}
+
+/// What is known of it besides its descriptors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftParts {
+    /// Its first process.
+    pub pid: i32,
+    /// Where its changes go, if its disk is looked at.
+    pub layer: Option<PathBuf>,
+    /// Where renames of directories are helped.
+    pub staged: Vec<PathBuf>,
+    /// Its control group.
+    pub group: Option<PathBuf>,
+}
+
+impl StartedCommand {
+    /// Leaves it to somebody else, with the descriptor on which its calls wait. It is not ended here any more.
+    pub(super) fn left(
+        &mut self,
+        held: Option<OwnedFd>,
+        layer: Option<PathBuf>,
+        staged: Vec<PathBuf>,
+    ) -> Result<LeftRunning, SandboxError> {
+        let again = |it: &OwnedFd| it.try_clone().map_err(trying("duplicate a descriptor"));
+        let (status, output) = (again(&self.status)?, again(&self.output)?);
+        let pidfd = again(&self.child.pidfd)?;
+        self.child.abandon();
+        let group = self.group.take();
+        let path = group.as_ref().map(|it| it.path().to_owned());
+        let parts = LeftParts { pid: self.child.pid, layer, staged, group: path };
+        Ok(LeftRunning { parts, pidfd, status, output, held, group, caps: self.caps })
+    }
+}
+
+impl LeftRunning {
+    /// Takes it apart, to be sent to another process. Nobody may drop the descriptors before they have
+    /// arrived there.
+    #[must_use]
+    pub fn into_parts(self) -> (LeftParts, Vec<OwnedFd>) {
+        let LeftRunning { parts, pidfd, status, output, held, group, .. } = self;
+        if let Some(group) = group {
+            group.leave();
+        }
+        let fds = [pidfd, status, output].into_iter().chain(held).collect();
+        (parts, fds)
+    }
+
+    /// Puts it together again. The error means that these are not its descriptors.
+    pub fn from_parts(parts: LeftParts, fds: Vec<OwnedFd>) -> Result<LeftRunning, SandboxError> {
+        let mut fds = fds.into_iter().map(high).collect::<Result<Vec<_>, _>>()?.into_iter();
+        let (Some(pidfd), Some(status), Some(output), held) =
+            (fds.next(), fds.next(), fds.next(), fds.next())
+        else {
+            return Err(SandboxError::Plan("descriptors of the command are missing".to_owned()));
+        };
+        let group = parts.group.clone().map(Group::of_others);
+        let caps = Caps { memory: Cap::Open, processes: Cap::Open };
+        Ok(LeftRunning { parts, pidfd, status, output, held, group, caps })
+    }
+
+    /// Its first process.
+    #[must_use]
+    pub fn pid(&self) -> i32 {
+        self.parts.pid
+    }
+
+    pub(super) fn layer(&self) -> Option<&PathBuf> {
+        self.parts.layer.as_ref()
+    }
+
+    pub(super) fn staged(&self) -> &[PathBuf] {
+        &self.parts.staged
+    }
+
+    /// Whether a control group counts its memory.
+    pub(super) fn is_counted(&self) -> bool {
+        self.group.is_some()
+    }
+
+    /// Its first process, by a descriptor that becomes readable when it has ended.
+    #[must_use]
+    pub fn pidfd(&self) -> BorrowedFd<'_> {
+        use std::os::fd::AsFd as _;
+        self.pidfd.as_fd()
+    }
+
+    /// Does something while none of its processes runs, so that what they write is whole.
+    pub fn while_stopped<T>(&self, act: impl FnOnce() -> T) -> T {
+        let until = Instant::now() + STILL;
+        loop {
+            let moving: Vec<i32> =
+                survivors::beneath(self.pid()).into_iter().filter(|it| !stands(*it)).collect();
+            if moving.is_empty() || Instant::now() >= until {
+                break;
+            }
+            moving.iter().for_each(|it| send(*it, Signal::STOP));
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        let done = act();
+        survivors::beneath(self.pid()).iter().for_each(|it| send(*it, Signal::CONT));
+        done
+    }
+
+    /// What a watch is made of.
+    pub(super) fn taken_over(self) -> (StartedCommand, Answering) {
+        let LeftRunning { parts, pidfd, status, output, held, group, caps } = self;
+        let child = Child::of_others(parts.pid, pidfd);
+        let guardian = None;
+        let started =
+            StartedCommand { guardian, child, namespace: true, output, status, caps, group };
+        (started, Answering::new(held))
+    }
+}
+
+fn send(pid: i32, signal: Signal) {
+    if let Some(pid) = Pid::from_raw(pid) {
+        let _ = rustix::process::kill_process(pid, signal);
+    }
+}
+
+/// Whether a process is stopped, or has ended.
+fn stands(pid: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit(')').next().unwrap_or_default().trim_start();
+    state.is_empty() || state.starts_with(['T', 't', 'Z', 'X', 'x'])
+}

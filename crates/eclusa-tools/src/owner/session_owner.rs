@@ -1,0 +1,303 @@
+//! The owner itself. It holds and streams and decides nothing: whoever asks it for something has been through the
+//! gate.
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{self, PipeReader, PipeWriter, Read as _, Write as _},
+    os::fd::{AsFd as _, OwnedFd},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use eclusa_sandbox::{Cancel, Ended, Exit, How, Sandbox, SandboxError, Sent, SharedNetwork};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+    net::{SocketFlags, accept_with, sockopt},
+};
+
+use super::{
+    agent_process::AgentProcess,
+    held_job::{HeldJob, keep_changes, tidy},
+    places::{SessionPlace, all_sessions, is_ours, session_id},
+    records::{JobRecord, JobRecords, now},
+    wire::{Answer, Ask, JobAbout, Received, VERSION, receive, send},
+};
+
+/// How long whoever connects has for its message.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long an owner without jobs waits for more.
+const IDLE: Duration = Duration::from_secs(600);
+/// The most jobs at once.
+const MAX_JOBS: usize = 32;
+
+/// The owner of one session. Clones are the same one.
+#[derive(Debug, Clone)]
+pub(crate) struct SessionOwner(Arc<OwnerState>);
+
+#[derive(Debug)]
+struct OwnerState {
+    session: String,
+    state: PathBuf,
+    place: SessionPlace,
+    records: JobRecords,
+    network: Mutex<Option<SharedNetwork>>,
+    jobs: Mutex<BTreeMap<u64, LiveJob>>,
+    /// Written to when a job has ended, or when it is to end itself.
+    wake: PipeWriter,
+    _lock: File,
+}
+
+#[derive(Debug)]
+struct LiveJob {
+    cancel: Cancel,
+    watch: JoinHandle<()>,
+}
+
+/// What its thread or its process waits at.
+pub(super) struct Door {
+    listener: OwnedFd,
+    woken: PipeReader,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl SessionOwner {
+    /// The owner of a session. `None`: it has one already.
+    pub(super) fn open(state: &Path, session: &str) -> io::Result<Option<(SessionOwner, Door)>> {
+        let place = SessionPlace::make(&all_sessions(state).join(session_id(session)))?;
+        let Some(lock) = place.lock()? else { return Ok(None) };
+        let listener = place.listen()?;
+        let (woken, wake) = io::pipe()?;
+        let state = OwnerState {
+            session: session.to_owned(),
+            state: state.to_owned(),
+            place,
+            records: JobRecords::new(state),
+            network: Mutex::default(),
+            jobs: Mutex::default(),
+            wake,
+            _lock: lock,
+        };
+        Ok(Some((SessionOwner(Arc::new(state)), Door { listener, woken })))
+    }
+
+    /// Holds a job, and says which number it has.
+    pub(super) fn adopt(&self, job: HeldJob) -> io::Result<u64> {
+        let mut jobs = locked(&self.0.jobs);
+        if jobs.len() >= MAX_JOBS {
+            let text = format!("{MAX_JOBS} jobs run already; end one with `jobs` first");
+            return Err(io::Error::other(text));
+        }
+        let HeldJob { about, run, locks, network, kept } = job;
+        if let Some(network) = network {
+            locked(&self.0.network).get_or_insert(network);
+        }
+        let number = self.0.records.new_number()?;
+        let record = JobRecord {
+            job: number,
+            session: self.0.session.clone(),
+            command: about.command.clone(),
+            call: about.call,
+            since: now(),
+            owner: std::process::id(),
+            pid: about.pid,
+            start: AgentProcess::of(about.pid).map_or(0, |it| it.start),
+            layer: about.layer.clone(),
+            ended: None,
+            changes: None,
+        };
+        self.0.records.write(&record)?;
+        let output = self.0.records.make_output(number)?;
+        let sandbox = HeldJob::watch(run, &about, output).map_err(io::Error::other)?;
+        let cancel = sandbox.canceller();
+        let (records, state) = (self.0.records.clone(), self.0.state.clone());
+        let wake = self.0.wake.try_clone()?;
+        let owner = Arc::downgrade(&self.0);
+        let watch = move || {
+            watch_job(sandbox, &about, &records, &state, record);
+            drop((kept, locks));
+            if let Some(owner) = owner.upgrade() {
+                // Its own handle: nobody joins it any more.
+                locked(&owner.jobs).remove(&number);
+            }
+            let _ = (&wake).write(&[0]);
+        };
+        let watch = std::thread::Builder::new().name("job".to_owned()).spawn(watch)?;
+        jobs.insert(number, LiveJob { cancel, watch });
+        Ok(number)
+    }
+
+    /// Ends these jobs, or all, and waits until nothing of them is left.
+    pub(super) fn end(&self, which: Option<&[u64]>) {
+        let wanted = |number: &u64| which.is_none_or(|it| it.contains(number));
+        let ending: Vec<LiveJob> = {
+            let mut jobs = locked(&self.0.jobs);
+            jobs.extract_if(.., |number, _| wanted(number)).map(|it| it.1).collect()
+        };
+        ending.iter().for_each(|it| it.cancel.cancel());
+        for job in ending {
+            // An error means that it panicked.
+            let _ = job.watch.join();
+        }
+    }
+
+    fn answer(
+        &self,
+        received: &mut Received,
+        idles: bool,
+    ) -> Result<(Answer, Vec<OwnedFd>, bool), String> {
+        let told = |err: io::Error| err.to_string();
+        if let Some(other) = received.other_version().map_err(told)? {
+            return Err(format!(
+                "the owner of this session speaks version {VERSION}, not {}; end its jobs with `eclusa jobs end \
+                 --all`",
+                other.v
+            ));
+        }
+        let mut fds = std::mem::take(&mut received.fds).into_iter();
+        match received.read::<Ask>().map_err(told)? {
+            Ask::Network => {
+                let network = locked(&self.0.network);
+                let fds = network.as_ref().map(SharedNetwork::descriptors).unwrap_or_default();
+                let fds: io::Result<Vec<OwnedFd>> =
+                    fds.iter().map(|it| it.try_clone_to_owned()).collect();
+                Ok((Answer::default(), fds.map_err(told)?, false))
+            }
+            Ask::Adopt { job, command, locks, network } => {
+                if fds.len() != command.saturating_add(locks).saturating_add(network) {
+                    return Err("descriptors of the job are missing".to_owned());
+                }
+                let command = fds.by_ref().take(command).collect();
+                let locks = fds.by_ref().take(locks).collect();
+                let job = HeldJob::received(*job, command, locks, fds.collect());
+                let job = job.map_err(|err: SandboxError| err.to_string())?;
+                let number = self.adopt(job).map_err(told)?;
+                Ok((Answer { job: Some(number), ..Answer::default() }, Vec::new(), false))
+            }
+            Ask::End { jobs } => {
+                self.end(jobs.as_deref());
+                // Without jobs a process of its own is there for nobody.
+                Ok((Answer::default(), Vec::new(), idles && jobs.is_none()))
+            }
+            Ask::Signal { job, signal } => {
+                let signal: Sent = signal.parse()?;
+                let jobs = locked(&self.0.jobs);
+                let found = jobs.get(&job).ok_or_else(|| format!("job {job} has ended"))?;
+                found.cancel.signal(signal);
+                Ok((Answer::default(), Vec::new(), false))
+            }
+            Ask::Over => {
+                self.end(None);
+                Ok((Answer::default(), Vec::new(), true))
+            }
+        }
+    }
+
+    /// Serves one connection. True when the session is over.
+    fn serve_one(&self, socket: &OwnedFd, idles: bool) -> io::Result<bool> {
+        is_ours(socket)?;
+        sockopt::set_socket_timeout(socket, sockopt::Timeout::Recv, Some(PATIENCE))?;
+        sockopt::set_socket_timeout(socket, sockopt::Timeout::Send, Some(PATIENCE))?;
+        let answered = match receive(socket) {
+            Ok(None) => return Ok(false),
+            Ok(Some(mut received)) => self.answer(&mut received, idles),
+            Err(err) => Err(err.to_string()),
+        };
+        let (answer, fds, over) = answered.unwrap_or_else(|error| {
+            (Answer { error: Some(error), ..Answer::default() }, Vec::new(), false)
+        });
+        let fds: Vec<_> = fds.iter().map(OwnedFd::as_fd).collect();
+        send(socket, &answer, &fds)?;
+        Ok(over)
+    }
+
+    /// Serves until it is told that the session is over, `agent` is gone, or there has been no job for long.
+    /// `idles`: whether that ends it.
+    pub(super) fn serve(&self, mut door: Door, agent: Option<&OwnedFd>, idles: bool) {
+        loop {
+            let none = locked(&self.0.jobs).is_empty();
+            let timeout = Timespec::try_from(IDLE).ok().filter(|_| idles && none);
+            let mut polled = vec![
+                PollFd::new(&door.listener, PollFlags::IN),
+                PollFd::new(&door.woken, PollFlags::IN),
+            ];
+            polled.extend(agent.map(|it| PollFd::new(it, PollFlags::IN)));
+            match poll(&mut polled, timeout.as_ref()) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(Errno::INTR) => continue,
+                Err(_) => break,
+            }
+            let ready: Vec<bool> = polled.iter().map(|it| !it.revents().is_empty()).collect();
+            if ready.get(2) == Some(&true) {
+                break;
+            }
+            if ready.get(1) == Some(&true) {
+                let mut byte = [0];
+                if !matches!(door.woken.read(&mut byte), Ok(1)) || byte == [OVER] {
+                    break;
+                }
+            }
+            if ready.first() == Some(&true)
+                && let Ok(socket) = accept_with(&door.listener, SocketFlags::CLOEXEC)
+            {
+                match self.serve_one(&socket, idles) {
+                    Ok(true) => break,
+                    Ok(false) => {}
+                    Err(err) => tracing::debug!("a message was not answered: {err}"),
+                }
+            }
+        }
+        self.end(None);
+        self.0.place.remove();
+    }
+
+    /// Has whoever serves it end it.
+    pub(super) fn finish(&self) {
+        let _ = (&self.0.wake).write(&[OVER]);
+    }
+}
+
+/// Says that the session is over.
+const OVER: u8 = 1;
+
+/// Waits for the end of a job, and puts on record what became of it.
+fn watch_job(
+    sandbox: Sandbox,
+    about: &JobAbout,
+    records: &JobRecords,
+    state: &Path,
+    record: JobRecord,
+) {
+    let ended = match sandbox.wait() {
+        Ok(exit) => in_words(&exit, about.is_left),
+        Err(err) => err.to_string(),
+    };
+    let changes = keep_changes(about, state);
+    tidy(about);
+    let record = JobRecord { ended: Some(ended), changes, layer: None, ..record };
+    if let Err(err) = records.write(&record) {
+        tracing::warn!("the end of job {} is not on record: {err}", record.job);
+    }
+}
+
+/// How a job ended. Of what a command left nobody knows with which code.
+fn in_words(exit: &Exit, is_left: bool) -> String {
+    let how = match exit.how {
+        _ if is_left && exit.ended == Some(Ended::Cancelled) => "was ended".to_owned(),
+        _ if is_left => "ended".to_owned(),
+        How::Code(code) => format!("ended with exit code {code}"),
+        How::Signal(signal) => format!("ended by signal {signal}"),
+    };
+    match exit.ended {
+        Some(Ended::Memory) => format!("{how}: it used too much memory"),
+        Some(Ended::Disk) => format!("{how}: it filled the disk"),
+        _ => how,
+    }
+}
