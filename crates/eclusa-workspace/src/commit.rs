@@ -362,6 +362,11 @@ impl Workspace {
         Ok(held)
     }
 
+    /// The number of the last transaction; 0 where there was none or nobody can tell.
+    pub fn last_sequence(&self) -> u64 {
+        self.ready().ok().and_then(|it| it.lock.last_number().ok()).unwrap_or_default()
+    }
+
     pub(crate) fn step(&self, next: &'static str) {
         if let Some(watch) = &self.watch {
             watch(next);

@@ -50,6 +50,7 @@ mod notifications;
 mod old_state;
 mod opencode_plugin;
 mod passkeys;
+mod pending;
 mod people;
 mod policy;
 mod policy_docs;

@@ -121,6 +121,13 @@ impl ChangesTrail {
     }
 }
 
+/// Writes into what is known of the changes, where there are any.
+pub(crate) fn note_changes(trail: &mut Trail, write: impl FnOnce(&mut ChangesTrail)) {
+    if let Some(changes) = &mut trail.changes {
+        write(changes);
+    }
+}
+
 impl Trail {
     pub(crate) fn new(call: ToolCall, session: Arc<str>) -> Trail {
         Trail {

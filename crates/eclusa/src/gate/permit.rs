@@ -89,6 +89,21 @@ pub(crate) async fn decide(
     Err(Stop::denied(Decider::Person, format!("edited more than {MAX_EDITS} times")))
 }
 
+/// Decides about a call that has run and waits to be applied: what it did was shown to somebody, so
+/// only a rule that denies it by now stands in its way.
+pub(crate) fn decide_again(
+    setup: &Setup,
+    run: &Run,
+    call: Reviewed,
+    trail: &mut Trail,
+) -> Result<Permit, Stop> {
+    let verdict = trail.verdict.insert(judge(setup, run, call.call()));
+    match verdict.decision {
+        Decision::Deny => Err(Stop::denied(Decider::Policy, verdict.why())),
+        Decision::Allow | Decision::Stage | Decision::Ask => Ok(Permit { call, approved: true }),
+    }
+}
+
 /// The verdict after reviewers who want a person to look first.
 fn asked_by_reviewers(questions: &[(String, String)], run: &Run, mut verdict: Verdict) -> Verdict {
     if questions.is_empty() || verdict.decision == Decision::Deny {
