@@ -11,12 +11,8 @@ use eclusa::{
 };
 
 use crate::{
-    context::AppContext,
-    failure::Failure,
-    gates::GateParts,
-    global::Global,
-    queues::WorkspaceQueue,
-    surface::Surface,
+    context::AppContext, failure::Failure, gates::GateParts, global::Global,
+    queues::WorkspaceQueue, surface::Surface,
 };
 
 impl AppContext {

@@ -15,6 +15,7 @@
 //! ```
 
 use std::{
+    borrow::Cow,
     fmt, io,
     os::fd::OwnedFd,
     path::{Path, PathBuf},
@@ -26,7 +27,10 @@ use rustix::{
     io::Errno,
 };
 
-use crate::{Changes, Durability};
+use crate::{
+    Changes, Durability, GitRun,
+    git::{self, locks::GitLocks},
+};
 
 mod adopt;
 mod after;
@@ -316,7 +320,21 @@ impl Workspace {
         changes: &Changes,
         durability: Durability,
     ) -> Result<Committed, CommitError> {
-        let committed = self.commit_held(call, changes, durability)?;
+        let committed = self.commit_held(call, changes, None, durability)?;
+        self.after_change();
+        Ok(committed)
+    }
+
+    /// The same for a run that was kept: what it did to repositories is known from then, so that
+    /// git's own files are compared by their meaning.
+    pub fn commit_kept(
+        &self,
+        call: u64,
+        changes: &Changes,
+        git: &[GitRun],
+        durability: Durability,
+    ) -> Result<Committed, CommitError> {
+        let committed = self.commit_held(call, changes, Some(git), durability)?;
         self.after_change();
         Ok(committed)
     }
@@ -325,18 +343,29 @@ impl Workspace {
         &self,
         call: u64,
         changes: &Changes,
+        git: Option<&[GitRun]>,
         durability: Durability,
     ) -> Result<Committed, CommitError> {
-        let items = op::plan(changes)?;
+        op::plan(changes)?;
         self.ready()?;
         self.keep_out(changes)?;
         let mut held = self.hold()?;
-        let paths = changes.len();
+        let (paths, aside) = (changes.len(), self.aside());
+        let runs = match git {
+            Some(runs) => runs.to_vec(),
+            None => git::runs(&self.root, changes, self),
+        };
+        let _locks = GitLocks::take(&self.root, self.state(), changes, &runs)?;
+        let changes = match runs.is_empty() {
+            true => Cow::Borrowed(changes),
+            false => Cow::Owned(git::rebase(&self.root, changes, &runs, self)),
+        };
+        let items = op::plan(&changes)?;
         if !items.is_empty() {
-            let intent = Intent { call, undoes: &[], irreversible: None };
+            let intent = Intent { call, undoes: &[], irreversible: None, git: &runs };
             self.transact(&mut held, &intent, items, durability)?;
         }
-        Ok(Committed { call, paths, aside: self.aside() })
+        Ok(Committed { call, paths, aside })
     }
 
     /// No change may touch the state, should that be inside the workspace.
@@ -355,6 +384,7 @@ impl Workspace {
     /// Waits for the lock, and first takes back what somebody left unfinished.
     pub(crate) fn hold(&self) -> Result<LockGuard<'_>, IoFailure> {
         let held = self.ready()?.lock.hold().map_err(IoFailure::at("lock", self.state()))?;
+        git::locks::recover(self.state());
         if held.is_busy().map_err(IoFailure::at("read the lock of", self.state()))? {
             let recovered = self.recover_held(&held)?;
             tracing::warn!(?recovered, "a transaction had died and was put right");

@@ -24,7 +24,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Change, Changes, Content, Contents as _, Durability, Hash, Node, Side, Workspace, private_file,
+    Change, Changes, Content, Contents as _, Durability, GitRun, Hash, Node, Side, Workspace, git,
+    private_file,
 };
 use wire::{FORM, Head, KeptRun};
 
@@ -63,6 +64,8 @@ pub struct PendingRun {
     pub sha256: Hash,
     /// The number of the last transaction of the workspace when it was kept.
     pub sequence: u64,
+    /// What it did to repositories.
+    pub git: Vec<GitRun>,
     directory: PathBuf,
     /// Held while it is applied.
     lock: Option<File>,
@@ -166,7 +169,8 @@ impl Workspace {
         changes: &Changes,
         head: &Head,
     ) -> io::Result<()> {
-        let run = KeptRun::new(about, self.last_sequence(), changes);
+        let git = git::runs(self.root(), changes, self);
+        let run = KeptRun::new(about, self.last_sequence(), changes, git);
         for (place, change) in changes.iter().enumerate() {
             let Some(file) = change.after.as_ref().and_then(Node::file) else { continue };
             let place = to.join(place.to_string());
@@ -187,7 +191,9 @@ impl Workspace {
     /// The calls that wait to be applied, in order.
     pub fn pending_calls(&self) -> Vec<u64> {
         let mut calls: Vec<u64> = self.kept_heads().into_iter().map(|it| it.0).collect();
-        calls.retain(|it| !matches!(self.pending_outcome(*it), Some(PendingOutcome::Applied { .. })));
+        calls.retain(|it| {
+            !matches!(self.pending_outcome(*it), Some(PendingOutcome::Applied { .. }))
+        });
         calls
     }
 
@@ -228,6 +234,7 @@ impl Workspace {
             about,
             sha256: Hash::sha256(&text),
             sequence,
+            git: run.git.clone(),
             changes: run.changes(&directory),
             directory,
             lock: None,

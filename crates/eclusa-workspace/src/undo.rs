@@ -8,8 +8,9 @@
 use std::{fmt, path::PathBuf};
 
 use crate::{
-    CommitError, Conflict, Durability, Workspace,
-    commit::{Intent, IoFailure, conflict},
+    Change, Changes, CommitError, Conflict, Durability, Workspace,
+    commit::{Intent, IoFailure, conflict, contents, op, parents::Parents},
+    git::{self, locks::GitLocks},
 };
 
 mod compact;
@@ -128,8 +129,18 @@ impl Workspace {
         let dirs = self.dirs()?;
         let plan = plan::UndoPlan::new(self, &dirs, targets)?;
         let undone = plan.outcome();
-        let (items, past) = plan.items(self, &dirs)?;
-        let intent = Intent { call, undoes: &undone.calls, irreversible: None };
+        let git = plan.git(&dirs);
+        let (changes, _locks);
+        let (items, past) = match git.is_empty() {
+            true => plan.items(self, &dirs)?,
+            false => {
+                let inverse = self.inverse(&undone.calls)?;
+                _locks = GitLocks::take(self.root(), self.state(), &inverse, &git)?;
+                changes = git::rebase(self.root(), &inverse, &git, self);
+                (op::plan(&changes)?, plan.into_history())
+            }
+        };
+        let intent = Intent { call, undoes: &undone.calls, irreversible: None, git: &git };
         match self.transact(&mut held, &intent, items, durability) {
             Ok(()) => Ok(undone),
             Err(CommitError::Conflicts(found)) => {
@@ -144,8 +155,35 @@ impl Workspace {
         let _held = self.hold()?;
         let dirs = self.dirs()?;
         let plan = plan::UndoPlan::new(self, &dirs, targets)?;
-        plan.check(self, &dirs)?;
-        Ok(plan.outcome())
+        let (undone, git) = (plan.outcome(), plan.git(&dirs));
+        if git.is_empty() {
+            plan.check(self, &dirs)?;
+        } else {
+            let changes = git::rebase(self.root(), &self.inverse(&undone.calls)?, &git, self);
+            let mut items = op::plan(&changes)?;
+            let ops = items.iter_mut().map(|it| &mut it.op);
+            let found = contents(ops, &mut Parents::new(&dirs.root))?;
+            if !found.is_empty() {
+                let past = plan.into_history();
+                return Err(UndoError::Conflicts(past.blame(self, &dirs, found)?));
+            }
+        }
+        Ok(undone)
+    }
+
+    /// What takes these calls back, the latest first, as changes.
+    fn inverse(&self, calls: &[u64]) -> Result<Changes, UndoError> {
+        let mut all = Vec::new();
+        for call in calls {
+            let back = |it: &Change| Change {
+                path: it.path.clone(),
+                from: None,
+                before: it.after.clone(),
+                after: it.before.clone(),
+            };
+            all.extend(self.changes(*call)?.iter().map(back));
+        }
+        Ok(Changes::of(all))
     }
 
     /// Takes back an undo. `None`: the latest that stands.
@@ -179,7 +217,7 @@ impl Workspace {
         durability: Durability,
     ) -> Result<(), CommitError> {
         let mut held = self.hold()?;
-        let intent = Intent { call, undoes: &[], irreversible: Some(why) };
+        let intent = Intent { call, undoes: &[], irreversible: Some(why), git: &[] };
         self.transact(&mut held, &intent, Vec::new(), durability)
     }
 }

@@ -348,11 +348,7 @@ impl Gate {
     }
 
     /// The lower gates: run, judge what changed, look at what came out.
-    async fn carry_out(
-        &self,
-        entry: &mut Entry<'_>,
-        admitted: Admitted,
-    ) -> Result<Released, Stop> {
+    async fn carry_out(&self, entry: &mut Entry<'_>, admitted: Admitted) -> Result<Released, Stop> {
         let carrying = async {
             match admitted {
                 Admitted::ToRun(permit) => self.try_carry_out(entry, permit).await,

@@ -67,8 +67,8 @@ enum Standing {
     Waits,
     /// Somebody said yes, and nobody has used it.
     Approved(Box<QueuedQuestion>),
-    /// Its changes are applied by now, by this call.
-    Applied { call: u64, told: String },
+    /// Its changes are applied by now.
+    Applied(String),
     /// It will not run: code and why.
     Over(&'static str, String),
 }
@@ -150,13 +150,13 @@ impl Conversation {
     fn became(&self, queued: &QueuedQuestion, by: &str) -> Option<Standing> {
         let pending = queued.question.pending?;
         match self.gate.workspace()?.pending_outcome(pending.call)? {
-            PendingOutcome::Applied { by: call } => Some(Standing::Applied {
-                call,
-                told: format!("{by} said yes: its changes are applied, as call {call}"),
-            }),
-            PendingOutcome::Refused { why } if !queued.state.is_open() => {
-                Some(Standing::Over("conflict", format!("{by} said yes, and nothing was applied: {why}")))
-            }
+            PendingOutcome::Applied { by: call } => Some(Standing::Applied(format!(
+                "{by} said yes: its changes are applied, as call {call}"
+            ))),
+            PendingOutcome::Refused { why } if !queued.state.is_open() => Some(Standing::Over(
+                "conflict",
+                format!("{by} said yes, and nothing was applied: {why}"),
+            )),
             PendingOutcome::Refused { .. } => None,
         }
     }
@@ -181,9 +181,7 @@ impl Conversation {
             match self.standing(&call).await {
                 Standing::Waits => continue,
                 Standing::Over(code, why) => self.note_over(&call, code, &why).await?,
-                Standing::Applied { call: by, told } => {
-                    self.note_applied(&call, by, &told).await?;
-                }
+                Standing::Applied(told) => self.note_applied(&call, &told).await?,
                 Standing::Approved(queued) => self.pass_again(&call, *queued, cancel).await?,
             }
             any = true;
@@ -224,19 +222,13 @@ impl Conversation {
     }
 
     /// A call whose changes somebody else has applied: nothing is passed.
-    async fn note_applied(
-        &mut self,
-        call: &WaitingCall,
-        number: u64,
-        told: &str,
-    ) -> Result<(), TurnFailure> {
+    async fn note_applied(&mut self, call: &WaitingCall, told: &str) -> Result<(), TurnFailure> {
         let id = next_id(call);
         let answer = AnswerItem {
             id: id.clone(),
             tool: call.tool.clone(),
             output: self.redacted(told).0,
             code: "ok".to_owned(),
-            number: Some(number),
             ..AnswerItem::default()
         };
         let (approval, name) = (call.approval, call.tool.clone());

@@ -10,7 +10,10 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{Conversation, TurnFailure, approvals::{not_applied_yet, not_run_yet}};
+use super::{
+    Conversation, TurnFailure,
+    approvals::{not_applied_yet, not_run_yet},
+};
 use crate::{
     events::{AgentEvent, CallOutcome, TurnEnd, output},
     item::{AnswerItem, ItemBody},

@@ -1,6 +1,9 @@
 //! Resuming runs nothing: a call without an answer is answered by what the log knows of it.
 
-use super::{Conversation, approvals::{not_applied_yet, not_run_yet}};
+use super::{
+    Conversation,
+    approvals::{not_applied_yet, not_run_yet},
+};
 use crate::{
     item::{AnswerItem, ItemBody, TaskOrigin, TranscriptItem},
     transcript::{CallFate, TranscriptError, TranscriptStore},

@@ -161,7 +161,8 @@ pub(super) async fn run(global: &Global, args: ApprovalsArgs) -> Result<Exit, Fa
                     Ok(told) => screen.line(&format!("approval {reference}: {told}"))?,
                     Err(why) => {
                         refused = true;
-                        let why = format!("approval {reference}: yes, but nothing was applied: {why}");
+                        let why =
+                            format!("approval {reference}: yes, but nothing was applied: {why}");
                         screen.line(&why)?;
                     }
                 }
@@ -276,7 +277,9 @@ async fn show(
     screen.styled(Style::Strong, &title)?;
     if queued.asker_away && queued.state.is_open() {
         let text = match queued.question.pending {
-            Some(_) => "the requester has left: a yes applies the changes below, and nothing runs again",
+            Some(_) => {
+                "the requester has left: a yes applies the changes below, and nothing runs again"
+            }
             None => "the requester has left: a yes is kept for whoever makes the same call again",
         };
         screen.line(text)?;

@@ -51,6 +51,7 @@ mod old_state;
 mod opencode_plugin;
 mod passkeys;
 mod pending;
+mod pending_git;
 mod people;
 mod policy;
 mod policy_docs;

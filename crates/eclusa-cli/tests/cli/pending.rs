@@ -49,10 +49,7 @@ fn a_parked_commit_lands_once_with_the_hash_that_was_shown() {
     let world = repository();
     let parked = park(&world, "git commit -qam two && git rev-parse HEAD");
     let told = parked["error"].as_str().unwrap();
-    assert!(
-        told.starts_with("ran; its changes wait for approval 1 and are not applied"),
-        "{told}"
-    );
+    assert!(told.starts_with("ran; its changes wait for approval 1 and are not applied"), "{told}");
     let shown = parked["output"].as_str().unwrap().trim().to_owned();
     assert_ne!(git(&world, &["rev-parse", "HEAD"]), shown);
     let said = yes(&world, &parked["approval"]);
@@ -130,7 +127,8 @@ fn a_call_made_again_after_other_changes_runs_anew_and_replaces_its_question() {
     let command = "cat a.txt > t; cat t";
     world.write("workspace/a.txt", "one\n");
     park(&world, command);
-    let other = world.eclusa(&["--mode", "auto-approve", "run", "write", "path=a.txt", "content=two"]);
+    let other =
+        world.eclusa(&["--mode", "auto-approve", "run", "write", "path=a.txt", "content=two"]);
     assert_eq!(other.code, 0, "{other:?}");
     let again = park(&world, command);
     assert_eq!((&again["approval"], &again["output"]), (&2.into(), &"two".into()), "{again}");

@@ -76,8 +76,8 @@ pub(super) fn park(
         let taken = taken.ok_or_else(|| damaged(tx.path, id, "its answer cannot be taken"))?;
         return Ok(ParkOutcome::Answered { id, taken });
     }
-    if asked.pending
-        && let Some(id) = about_same_run(tx, asked)?
+    if let Some(call) = asked.pending
+        && let Some(id) = about_same_run(tx, asked, call)?
     {
         return Ok(ParkOutcome::Over(id));
     }
@@ -181,10 +181,15 @@ fn left_behind(
 }
 
 /// A question about the same run, whatever became of it. One that is open was looked for before.
-fn about_same_run(tx: &Transaction<'_>, asked: &QuestionRow) -> Result<Option<u64>, StoreError> {
+fn about_same_run(
+    tx: &Transaction<'_>,
+    asked: &QuestionRow,
+    call: u64,
+) -> Result<Option<u64>, StoreError> {
     let sql = "SELECT max(id) FROM questions INDEXED BY questions_bound WHERE binding = ?1 \
-               AND principal = ?2 AND shown = ?3 AND state NOT IN ('pending', 'expired')";
-    let row = params![asked.binding, asked.principal, &asked.shown.as_bytes()[..]];
+               AND principal = ?2 AND json_extract(question, '$.pending[0]') = ?3 \
+               AND state NOT IN ('pending', 'expired')";
+    let row = params![asked.binding, asked.principal, to_sql(call)];
     let mut select = tx.connection.prepare_cached(sql).in_store(tx.path)?;
     let id: Option<i64> = select.query_row(row, |row| row.get(0)).in_store(tx.path)?;
     Ok(id.map(from_sql))

@@ -2,8 +2,8 @@
 
 use eclusa::{
     approve::{
-        Allowance, AnswerGiven, DueNotification, FailedNotification, GivenAnswer, GivenVote, Outbox,
-        QuestionPage, Questions, QueueError, QueueFuture, QueuedQuestion,
+        Allowance, AnswerGiven, DueNotification, FailedNotification, GivenAnswer, GivenVote,
+        Outbox, QuestionPage, Questions, QueueError, QueueFuture, QueuedQuestion,
     },
     store::ApprovalQueue,
 };

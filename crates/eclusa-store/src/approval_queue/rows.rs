@@ -33,8 +33,8 @@ pub(super) struct QuestionRow {
     pub(super) shown: Hash,
     /// The whole question, as it is kept.
     pub(super) question: String,
-    /// Whether it is about a run that is kept.
-    pub(super) pending: bool,
+    /// The call whose run it is about, where that is kept.
+    pub(super) pending: Option<u64>,
 }
 
 impl QuestionRow {
@@ -46,7 +46,7 @@ impl QuestionRow {
             binding: question.binding.clone(),
             shown: wire::shown(question)?,
             question: wire::write(question)?,
-            pending: question.pending.is_some(),
+            pending: question.pending.map(|it| it.call),
         })
     }
 }

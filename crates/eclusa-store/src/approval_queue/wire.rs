@@ -165,7 +165,7 @@ pub(super) fn write(question: &Question) -> Result<String, String> {
     serde_json::to_string(&wire).map_err(|err| err.to_string())
 }
 
-/// The digest of what a person decides about: everything but which call asks, in which
+/// The digest of what a person decides about: everything but which call asks or ran, in which
 /// conversation, for how long, and what the model or somebody who argues says about it. Who asks
 /// the same again asks the same question.
 pub(super) fn shown(question: &Question) -> Result<Hash, String> {
@@ -177,6 +177,7 @@ pub(super) fn shown(question: &Question) -> Result<Hash, String> {
         task: None,
         time: Duration::ZERO,
         keep: Duration::ZERO,
+        pending: None,
         ..question.clone()
     };
     write(&decided_about).map(|text| Hash::sha256(text.as_bytes()))

@@ -20,7 +20,7 @@ use super::{
     recover::{call, names},
     stat,
 };
-use crate::Durability;
+use crate::{Durability, GitRun};
 
 /// More files than this are synced all at once.
 const MANY: usize = 16;
@@ -48,6 +48,8 @@ pub(crate) struct Intent<'a> {
     pub(crate) undoes: &'a [u64],
     /// Why the call cannot be undone.
     pub(crate) irreversible: Option<&'a str>,
+    /// What it does to repositories, for its undo.
+    pub(crate) git: &'a [GitRun],
 }
 
 impl Workspace {
@@ -74,6 +76,7 @@ impl Workspace {
             Err(fault) => Err(CommitError::Failed(fault)),
             Ok(true) => Err(CommitError::Twice(intent.call)),
             Ok(false) => Transaction::begin(self, &dirs, &head)
+                .and_then(|txn| txn.note_git(intent.git).map(|()| txn))
                 .and_then(|txn| txn.run(&head, &mut items, sync)),
         };
         if matches!(ended, Ok(()) | Err(CommitError::Unsafe(_))) {
@@ -155,6 +158,23 @@ impl<'a> Transaction<'a> {
             Err(err) => return Err(err),
         }
         Ok(txn)
+    }
+
+    /// Notes what it does to repositories.
+    fn note_git(&self, git: &[GitRun]) -> Result<(), CommitError> {
+        if git.is_empty() {
+            return Ok(());
+        }
+        let noted = serde_json::to_vec(git).map_err(io::Error::from).and_then(|text| {
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+            let mode = Mode::from_raw_mode(0o600);
+            let file = rustix::fs::openat(&self.own, "git.json", flags, mode)?;
+            File::from(file).write_all(&text)
+        });
+        noted.map_err(|err| {
+            self.discard(false);
+            IoFailure::at("note", &self.workspace.state().join("open"))(err).into()
+        })
     }
 
     pub(super) fn stage_name(&self) -> String {

@@ -92,10 +92,7 @@ fn a_taker_that_died_after_its_commit_has_applied_it() {
     drop(kept);
     let again = world.workspace.claim_pending(3);
     assert!(matches!(again, Err(PendingError::Applied { call: 3, by: 5 })), "{again:?}");
-    assert_eq!(
-        world.workspace.pending_outcome(3),
-        Some(PendingOutcome::Applied { by: 5 })
-    );
+    assert_eq!(world.workspace.pending_outcome(3), Some(PendingOutcome::Applied { by: 5 }));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Change, Changes, Content, ContentDigest, FileNode, Node};
+use crate::{Change, Changes, Content, ContentDigest, FileNode, GitRun, Node};
 
 /// The form of what is written. Another form is not read.
 pub(super) const FORM: u32 = 2;
@@ -29,6 +29,8 @@ pub(super) struct KeptRun {
     /// The number of the last transaction when the run was kept.
     pub(super) sequence: u64,
     pub(super) about: Value,
+    /// What it did to repositories.
+    pub(super) git: Vec<GitRun>,
     changes: Vec<KeptChange>,
 }
 
@@ -49,14 +51,15 @@ enum KeptNode {
 }
 
 impl KeptRun {
-    pub(super) fn new(about: Value, sequence: u64, changes: &Changes) -> KeptRun {
+    pub(super) fn new(about: Value, sequence: u64, changes: &Changes, git: Vec<GitRun>) -> KeptRun {
         let kept = |it: &Change| KeptChange {
             path: it.path.clone(),
             from: it.from.clone(),
             before: it.before.as_ref().map(KeptNode::new),
             after: it.after.as_ref().map(KeptNode::new),
         };
-        KeptRun { v: FORM, sequence, about, changes: changes.iter().map(kept).collect() }
+        let changes = changes.iter().map(kept).collect();
+        KeptRun { v: FORM, sequence, about, git, changes }
     }
 
     /// The changes, whose contents lie in this directory.

@@ -34,9 +34,11 @@ pub(super) async fn commit(
         tokio::task::spawn_blocking(move || {
             let begun = kept.as_ref().map_or(Ok(()), |it| it.begin(number));
             let committed = match begun {
-                Ok(()) => {
-                    workspace.commit(number, &changes, durability).map_err(CommitFailure::from)
+                Ok(()) => match &kept {
+                    Some(kept) => workspace.commit_kept(number, &changes, &kept.git, durability),
+                    None => workspace.commit(number, &changes, durability),
                 }
+                .map_err(CommitFailure::from),
                 Err(err) => Err(CommitFailure::Unnoted(err)),
             };
             finish(kept.as_ref(), number, &committed);

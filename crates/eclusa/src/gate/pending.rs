@@ -149,6 +149,12 @@ impl<'a> Keeping<'a> {
         self.kept.get().map_or(self.changes, |it| &it.changes)
     }
 
+    /// Whether something of git's own changes.
+    pub(super) fn changes_git(&self) -> bool {
+        let git = |it: &crate::Change| it.path.components().any(|it| it.as_os_str() == ".git");
+        self.changes.iter().any(git)
+    }
+
     /// Whether it is kept.
     pub(super) fn is_kept(&self) -> bool {
         self.kept.initialized()

@@ -211,11 +211,7 @@ impl Workspaces for PersonWorkspaces {
         })
     }
 
-    fn take<'a>(
-        &'a self,
-        key: &'a str,
-        question: u64,
-    ) -> BoxFuture<'a, Result<String, String>> {
+    fn take<'a>(&'a self, key: &'a str, question: u64) -> BoxFuture<'a, Result<String, String>> {
         Box::pin(async move {
             let queue = self.find(key).ok_or("there is no such workspace")?;
             let taken = after_yes(&self.global, &queue, question).await;

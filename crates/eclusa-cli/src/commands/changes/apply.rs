@@ -47,9 +47,7 @@ pub(super) async fn run(ctx: &AppContext, call: u64, json: bool) -> Result<Exit,
             }
             TakeYes::Queued(Box::new(queued))
         }
-        Some(queued) if queued.state == QuestionState::Taken => {
-            TakeYes::Queued(Box::new(queued))
-        }
+        Some(queued) if queued.state == QuestionState::Taken => TakeYes::Queued(Box::new(queued)),
         _ => TakeYes::Typed(person::name()),
     };
     let reply = gate.take(call, yes).await;

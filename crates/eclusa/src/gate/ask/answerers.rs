@@ -97,6 +97,10 @@ impl Inquiry<'_> {
                 Answerer::EarlierAnswer => self.earlier_answer(),
                 Answerer::Allowance => self.allowance(uses).await,
                 Answerer::Approver(approver) => {
+                    // Git may write its files while a person thinks: what it was is noted before.
+                    if let Some(keeping) = self.keeping.filter(|it| it.changes_git()) {
+                        keeping.keep(&self.question.binding).await?;
+                    }
                     self.ask(approver, &self.question, &mut progress).await?
                 }
                 Answerer::Queue(queue) => {
