@@ -8,7 +8,7 @@
 use std::{fmt, path::PathBuf};
 
 use crate::{
-    Change, Changes, CommitError, Conflict, Durability, Workspace,
+    Change, Changes, Clash, CommitError, Conflict, Durability, Workspace,
     commit::{Intent, IoFailure, conflict, contents, op, parents::Parents},
     git::{self, locks::GitLocks},
 };
@@ -31,6 +31,8 @@ pub struct Undone {
     pub paths: Vec<PathBuf>,
     /// Calls among those asked for that cannot be undone, and why.
     pub irreversible: Vec<(u64, String)>,
+    /// Paths that somebody changed since, and that were left as they are.
+    pub left: Vec<PathBuf>,
 }
 
 /// Why nothing was undone.
@@ -148,6 +150,63 @@ impl Workspace {
             }
             Err(err) => Err(err.into()),
         }
+    }
+
+    /// The same, but what somebody changed since is left as it is and listed, and the rest is undone.
+    pub fn undo_keeping(
+        &self,
+        call: u64,
+        targets: &[u64],
+        durability: Durability,
+    ) -> Result<Undone, UndoError> {
+        let undone = self.undo_rest(call, targets, durability)?;
+        self.after_change();
+        Ok(undone)
+    }
+
+    fn undo_rest(
+        &self,
+        call: u64,
+        targets: &[u64],
+        durability: Durability,
+    ) -> Result<Undone, UndoError> {
+        let mut held = self.hold()?;
+        let dirs = self.dirs()?;
+        let plan = plan::UndoPlan::new(self, &dirs, targets)?;
+        let (mut undone, git) = (plan.outcome(), plan.git(&dirs));
+        let inverse = self.inverse(&undone.calls)?;
+        let _locks = GitLocks::take(self.root(), self.state(), &inverse, &git)?;
+        let mut changes = git::rebase(self.root(), &inverse, &git, self);
+        loop {
+            let mut items = op::plan(&changes)?;
+            let ops = items.iter_mut().map(|it| &mut it.op);
+            let found = contents(ops, &mut Parents::new(&dirs.root))?;
+            if found.is_empty() {
+                break;
+            }
+            let past = found.iter().map(|it| it.path.clone());
+            let taken: Vec<PathBuf> = past.collect();
+            // What stands beneath a path that stays stays too, and the directories that it is in.
+            let stays = |it: &Change| {
+                let emptied = it.after.is_none();
+                taken.iter().any(|p| it.path.starts_with(p) || (emptied && p.starts_with(&it.path)))
+            };
+            undone.left.extend(taken.iter().cloned());
+            changes = Changes::of(changes.iter().filter(|it| !stays(it)).cloned());
+        }
+        if changes.is_empty() {
+            let history = plan.into_history();
+            let altered = |path: &PathBuf| Conflict { path: path.clone(), clash: Clash::Altered };
+            let found = undone.left.iter().map(altered).collect();
+            return Err(UndoError::Conflicts(history.blame(self, &dirs, found)?));
+        }
+        undone.paths = changes.iter().map(|it| it.path.clone()).collect();
+        undone.left.sort();
+        undone.left.dedup();
+        let intent = Intent { call, undoes: &undone.calls, irreversible: None, git: &git };
+        let items = op::plan(&changes)?;
+        self.transact(&mut held, &intent, items, durability)?;
+        Ok(undone)
     }
 
     /// What [`Workspace::undo`] would do. Nothing is changed.

@@ -35,6 +35,7 @@ mod setup;
 mod spending;
 mod staging;
 mod take;
+mod trace;
 mod validate;
 
 use ledger::{Entry, Ledger};
@@ -167,7 +168,7 @@ impl Gate {
         incoming: Incoming,
         stopped: impl Fn() -> Option<Stop> + Send,
     ) -> impl Future<Output = Reply> + Send {
-        let span = self.span(&incoming);
+        let span = trace::span(&self.run, &incoming);
         self.pass_in_span(incoming, stopped).instrument(span)
     }
 
@@ -204,26 +205,6 @@ impl Gate {
             ms: millis(reply.time()),
         });
         reply
-    }
-
-    /// The span of a call, named as the OpenTelemetry conventions for generative AI have it.
-    fn span(&self, incoming: &Incoming) -> tracing::Span {
-        let tool = match incoming {
-            Incoming::Call(call) => call.tool.as_str(),
-            Incoming::Malformed(bad) => bad.tool.as_deref().unwrap_or_default(),
-        };
-        tracing::info_span!(
-            "execute_tool",
-            otel.name = format!("execute_tool {tool}"),
-            gen_ai.operation.name = "execute_tool",
-            gen_ai.tool.name = tool,
-            gen_ai.tool.call.id = incoming.id(),
-            gen_ai.tool.type = "function",
-            gen_ai.conversation.id = &*self.run.session,
-            eclusa.decision = tracing::field::Empty,
-            eclusa.outcome = tracing::field::Empty,
-            error.type = tracing::field::Empty,
-        )
     }
 
     /// The same as [`pass`](Gate::pass) for programs without an asynchronous runtime, and from

@@ -219,3 +219,18 @@ fn what_a_killed_asker_did_is_applied_by_whoever_says_yes() {
     assert!(said.code == 0 && said.out.contains("applied as call"), "{said:?}");
     assert_eq!(git(&world, &["rev-list", "--count", "HEAD"]), "2");
 }
+
+/// Where what it did cannot be kept, nobody is asked: a yes could not be kept to.
+#[test]
+fn what_cannot_be_kept_is_refused_before_anybody_is_asked() {
+    eclusa_testing::needs!(Namespaces);
+    let world = World::with(QUEUE);
+    world.eclusa(&["run", "time"]);
+    let undo = world.store().with_file_name("undo");
+    fs::create_dir_all(&undo).unwrap();
+    fs::File::create(undo.join("pending")).unwrap();
+    let refused = world.eclusa(&["run", "--park", "bash", "command=echo x > a.txt"]);
+    assert!(refused.code == 3 && refused.err.contains("cannot be kept"), "{refused:?}");
+    assert_eq!(world.eclusa(&["approvals"]).out, "no pending approvals\n");
+    assert!(!world.path("workspace/a.txt").exists());
+}

@@ -160,23 +160,6 @@ impl<'a> Transaction<'a> {
         Ok(txn)
     }
 
-    /// Notes what it does to repositories.
-    fn note_git(&self, git: &[GitRun]) -> Result<(), CommitError> {
-        if git.is_empty() {
-            return Ok(());
-        }
-        let noted = serde_json::to_vec(git).map_err(io::Error::from).and_then(|text| {
-            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-            let mode = Mode::from_raw_mode(0o600);
-            let file = rustix::fs::openat(&self.own, "git.json", flags, mode)?;
-            File::from(file).write_all(&text)
-        });
-        noted.map_err(|err| {
-            self.discard(false);
-            IoFailure::at("note", &self.workspace.state().join("open"))(err).into()
-        })
-    }
-
     pub(super) fn stage_name(&self) -> String {
         format!(".eclusa-{}", self.name)
     }

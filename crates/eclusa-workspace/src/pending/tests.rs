@@ -1,6 +1,12 @@
 //! Tests of runs that wait to be applied.
 
-use std::{fs, io::Write as _, time::Duration};
+use std::{
+    fs,
+    io::Write as _,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
 
 use serde_json::json;
 
@@ -136,4 +142,77 @@ fn what_was_damaged_is_refused() {
     fs::File::create(place.join("run.json")).unwrap().write_all(b"{").unwrap();
     let err = world.workspace.pending_run(1).unwrap_err();
     assert!(err.to_string().contains("damaged"), "{err}");
+}
+
+impl World {
+    /// The workspace as somebody has it who dies before this step.
+    fn dying_at(&self, step: usize) -> Workspace {
+        let taken = AtomicUsize::new(0);
+        self.workspace.clone().watched(move |_| {
+            assert!(taken.fetch_add(1, Ordering::Relaxed) != step, "killed");
+        })
+    }
+
+    /// The workspace as the next process has it.
+    fn next(&self) -> Workspace {
+        let (root, state) = (self.dir.path().join("ws"), self.dir.path().join("state"));
+        Workspace::open(root, state).unwrap().0
+    }
+}
+
+fn take(workspace: &Workspace, call: u64, by: u64) {
+    let run = workspace.claim_pending(call).unwrap();
+    run.begin(by).unwrap();
+    workspace.commit_kept(by, &run.changes, &run.git, Durability::Crash).unwrap();
+    run.finish(&PendingOutcome::Applied { by }).unwrap();
+}
+
+/// Killed at each step of keeping: it is there whole, or not at all.
+#[test]
+fn killed_while_it_is_kept_it_is_there_whole_or_not_at_all() {
+    for step in 0.. {
+        let world = World::new();
+        let changes = Changes::of([change("a.txt", None, new("a\n"))]);
+        let dying = world.dying_at(step);
+        let keep = || dying.keep_pending(1, json!({}), &changes, PendingTerms::DISCARDED).is_ok();
+        let lived = catch_unwind(AssertUnwindSafe(keep)).is_ok();
+        let next = world.next();
+        if next.pending_calls() == [1] {
+            take(&next, 1, 2);
+            assert_eq!(fs::read(next.root().join("a.txt")).unwrap(), b"a\n");
+        }
+        if lived {
+            break;
+        }
+    }
+}
+
+/// Killed at each step of taking: whoever comes next finishes it, and nothing is applied twice.
+#[test]
+fn killed_while_it_is_taken_nothing_is_lost_and_nothing_applied_twice() {
+    for step in 0.. {
+        let world = World::new();
+        world.write("a.txt", "old\n");
+        let changes = Changes::of([
+            change("a.txt", world.file("a.txt"), new("new\n")),
+            change("b.txt", None, new("b\n")),
+        ]);
+        world.keep(1, &changes, true).unwrap();
+        let dying = world.dying_at(step);
+        let lived = catch_unwind(AssertUnwindSafe(|| take(&dying, 1, 2))).is_ok();
+        let next = world.next();
+        match next.claim_pending(1) {
+            Ok(run) => {
+                drop(run);
+                take(&next, 1, 3);
+            }
+            Err(err) => assert!(matches!(err, PendingError::Applied { by: 2, .. }), "{step}: {err}"),
+        }
+        assert_eq!(world.file("a.txt").unwrap(), new("new\n").unwrap(), "step {step}");
+        assert_eq!(next.entries().unwrap().len(), 1, "step {step}");
+        if lived {
+            assert!(step > 5, "there were steps to die at");
+            break;
+        }
+    }
 }

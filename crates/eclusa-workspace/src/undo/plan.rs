@@ -94,6 +94,7 @@ impl UndoPlan {
             calls: self.targets.iter().map(|(past, _)| past.call).collect(),
             paths: paths.into_iter().cloned().collect(),
             irreversible: self.irreversible.clone(),
+            left: Vec::new(),
         }
     }
 

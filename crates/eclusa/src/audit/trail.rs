@@ -24,6 +24,8 @@ pub(crate) struct Trail {
     pub(crate) review_questions: Vec<(String, String)>,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) approval: Option<Approval>,
+    /// Whether a person wrote other arguments than the model.
+    pub(crate) edited: bool,
     /// What it took to let it pass.
     pub(crate) uses: CallUses,
     pub(crate) reverse_thinking: Option<ReverseThinkingReport>,
@@ -140,6 +142,7 @@ impl Trail {
             review_questions: Vec::new(),
             verdict: None,
             approval: None,
+            edited: false,
             uses: CallUses::default(),
             reverse_thinking: None,
             checkpoint: None,

@@ -14,7 +14,7 @@ use crate::{
     audit::trail::Trail,
     gate::{
         Setup, allowance,
-        judge::judge,
+        judge::{can_stage, judge},
         pending::Keeping,
         picked,
         question::{binding, question},
@@ -60,7 +60,7 @@ pub(crate) async fn ask(
     trail: &mut Trail,
 ) -> Result<Approved, Stop> {
     let grant = grant_for(setup, call, trail.verdict.as_ref());
-    let question = question(setup, run, call, trail, grant);
+    let question = told_of_staging(setup, run, call, question(setup, run, call, trail, grant));
     let covers = |rules: &Rules| allowance::is_by_rule(&rules.judge(&call.view()));
     let inquiry = Inquiry {
         setup,
@@ -97,6 +97,22 @@ pub(crate) async fn ask(
     }
     still_bound(setup, run, call, &inquiry.question)?;
     Ok(Approved::Yes)
+}
+
+/// The question, which says that the call is staged where it is: then one yes is enough, and what it
+/// does can be taken back.
+fn told_of_staging(setup: &Setup, run: &Run, call: &Validated, mut question: Question) -> Question {
+    if can_stage(setup, call) && setup.delegate.is_none() && !run.review_changes {
+        question.destructive = false;
+        question.verdict.because.push(Reason {
+            decision: Decision::Stage,
+            source: Source::Default,
+            origin: "staging".into(),
+            text: "runs in the sandbox; what it changes here is then applied, and can be undone"
+                .into(),
+        });
+    }
+    question
 }
 
 /// Whether an answer lets a call run as it is.

@@ -65,6 +65,11 @@ pub(crate) async fn settle(
     trail.sandbox = output.sandbox.take();
     let (staged, remarks) = (output.staged.take(), std::mem::take(&mut output.remarks));
     let mut unapplied = None;
+    if trail.edited {
+        let gap = if output.text.is_empty() { "" } else { "\n" };
+        let (args, text) = (call.args(), std::mem::take(&mut output.text));
+        output.text = format!("a person changed the arguments: {args}{gap}{text}");
+    }
     if !output.changes.is_empty() {
         let changes = Arc::new(std::mem::take(&mut output.changes));
         trail.changes = Some(ChangesTrail::new(&changes));
