@@ -234,5 +234,7 @@ fn question(at: usize) -> Question {
         principal: format!("p{}", at / 20),
         session: format!("s{}", at / 20),
         time: Duration::from_secs(3600),
+        keep: eclusa::approve::KEEP,
+        pending: None,
     }
 }

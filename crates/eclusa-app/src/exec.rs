@@ -8,7 +8,7 @@ use std::{
 };
 
 use clap::Args;
-use eclusa::{Approver, Mode, Origin, Reply, ToolCall};
+use eclusa::{Approver, Mode, Origin, Reply, Run, ToolCall};
 use eclusa_tools::{Bash, JobHome, Sandboxes, WriteTracking};
 use serde_json::{Value, json};
 
@@ -128,6 +128,7 @@ pub async fn run_in(
         vec![Arc::new(TypedApproval(person.clone())), person.clone()];
     let parts = GateParts { people, always, ..GateParts::new(&store) };
     let mut gate = ctx.gate_to_execute(Surface::Exec, sandboxes, bash, parts)?;
+    gate = gate.for_run(Run { review_changes: true, ..gate.run().clone() });
     if wanted == ChangeChoice::Discard {
         discard_policy::install(&gate);
         // No mode answers for the person: this is what they said.

@@ -23,6 +23,7 @@ pub mod notifications;
 pub mod open_model;
 pub mod open_store;
 pub mod paths;
+pub mod pending_runs;
 pub mod person;
 pub mod queue_approver;
 pub mod queues;

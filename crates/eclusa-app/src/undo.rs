@@ -27,12 +27,13 @@ pub use select::unknown;
 use select::{Selected, Selection};
 
 /// Undo what calls changed in the workspace
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
   eclusa undo                                   the latest change
   eclusa undo 7                                 what call 7 changed, keeping what came later
   eclusa undo 7 9                               both, or neither
+  eclusa undo 7 --keep-mine                     the same, leaving what you edited since
   eclusa undo --turn                            all of the last turn
   eclusa undo --since 10m                       all of the last ten minutes (or a call, or a time)
   eclusa undo --dry-run --since 7               what that would be
@@ -44,6 +45,9 @@ pub struct UndoArgs {
     /// Numbers of the calls, as `eclusa changes` lists them
     #[arg(value_name = "CALL", value_parser = call_number, conflicts_with_all = ["last", "turn", "since"])]
     pub calls: Vec<u64>,
+    /// Leave what was edited by hand since as it is, and undo the rest
+    #[arg(long)]
+    pub keep_mine: bool,
     /// Undo the latest change (default)
     #[arg(long, conflicts_with_all = ["turn", "since"])]
     pub last: bool,
@@ -53,6 +57,9 @@ pub struct UndoArgs {
     /// Undo everything since a call (`12`), a duration (`10m`) or a date (`2026-03-01 09:30`, UTC)
     #[arg(long, value_parser = parse_since, value_name = "WHEN")]
     pub since: Option<Since>,
+    /// Whose latest change is meant; `None`: whoever made it.
+    #[arg(skip)]
+    pub session: Option<String>,
 }
 
 /// Redo what was undone
@@ -76,15 +83,19 @@ pub fn call_number(text: &str) -> Result<u64, String> {
 
 /// Undoes what is meant, and prints what came of it.
 pub async fn run(ctx: &AppContext, args: UndoArgs, json: bool) -> Result<Exit, Failure> {
+    let keep_mine = args.keep_mine;
     let which = match args {
         UndoArgs { since: Some(when), .. } => Selection::Since(when),
         UndoArgs { turn: true, .. } => Selection::Turn,
         UndoArgs { calls, .. } if !calls.is_empty() => Selection::Calls(calls),
-        UndoArgs { .. } => Selection::Last,
+        UndoArgs { session, .. } => Selection::Last(session),
     };
     let back = UndoSession::open(ctx, json)?;
     let meant = select::find(which, &back.workspace, &*back.store, &*ctx.registry()?)?;
-    let call = json!({"calls": meant.calls});
+    let mut call = json!({"calls": meant.calls});
+    if let (true, Some(call)) = (keep_mine, call.as_object_mut()) {
+        call.insert("keep_mine".to_owned(), true.into());
+    }
     let planned = || back.workspace.would_undo(&meant.calls);
     back.pass("undo", call, &meant, planned).await
 }

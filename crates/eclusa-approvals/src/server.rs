@@ -18,6 +18,7 @@ use tokio::{
 
 use crate::{notify::WebhookSecrets, page, people::People, workspaces::Workspaces};
 
+mod after_answer;
 mod answers;
 mod buckets;
 mod connections;

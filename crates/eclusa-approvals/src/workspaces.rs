@@ -60,6 +60,10 @@ pub trait Workspaces: Send + Sync {
         person: &'a str,
     ) -> BoxFuture<'a, Result<String, String>>;
 
+    /// Applies what a question is about that was just answered with a yes, where that is a run that
+    /// waits and nobody waits for it. Says what came of it; the error says why nothing was applied.
+    fn take<'a>(&'a self, key: &'a str, question: u64) -> BoxFuture<'a, Result<String, String>>;
+
     /// Rules that would have saved questions, the best first.
     fn suggestions(&self, key: &str) -> Vec<Suggestion>;
 }

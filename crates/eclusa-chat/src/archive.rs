@@ -144,7 +144,7 @@ impl TranscriptStore for Archive {
                     CallFate::Ended { code, number }
                 }
                 (CallFate::Started { number }, CallFate::Parked { approval, .. }) => {
-                    CallFate::Parked { approval, number }
+                    CallFate::Parked { approval, number, ran: true }
                 }
                 (_, found) => found,
             };

@@ -27,8 +27,10 @@ pub enum CallFate {
         /// Its number in the log.
         number: u64,
     },
-    /// It waits for a person, and was not run.
+    /// It waits for a person.
     Parked {
+        /// Whether it ran, and its changes wait.
+        ran: bool,
         /// The number of the pending approval.
         approval: u64,
         /// Its number in the log.
@@ -130,7 +132,7 @@ pub fn fate_in<'a>(
                 let approval = number_at("/changes/approval/question")
                     .or_else(|| number_at("/approval/question"));
                 if let (Some(approval), "parked") = (approval, text("code")) {
-                    return CallFate::Parked { approval, number };
+                    return CallFate::Parked { approval, number, ran: begun.is_some() };
                 }
                 return CallFate::Ended { code: text("code").to_owned(), number };
             }

@@ -26,7 +26,7 @@ const MAX_TASKS: usize = 3;
 pub(super) fn merge_layer(source: &mut LayerReader<'_>, below: &mut Config, file: &ConfigFile) {
     without(source, below, file);
     words(source, below, file);
-    limits(source, below, &file.limits);
+    limits(source, below, file);
     effects(source, below, &file.effects);
     undo(source, below, &file.undo);
     redact(source, below, &file.redact);
@@ -180,12 +180,13 @@ fn words(source: &mut LayerReader<'_>, below: &mut Config, file: &ConfigFile) {
     }
 }
 
-fn limits(source: &mut LayerReader<'_>, below: &mut Config, file: &schema::Limits) {
-    let limits = &mut below.limits;
+fn limits(source: &mut LayerReader<'_>, below: &mut Config, whole: &schema::ConfigFile) {
+    let (limits, file) = (&mut below.limits, &whole.limits);
     let times = [
         (&file.time, &mut limits.time),
         (&file.time_cap, &mut limits.time_cap),
         (&file.approval, &mut limits.approval),
+        (&whole.approvals.keep, &mut limits.keep),
         (&file.review, &mut limits.review),
         (&file.checkpoint, &mut limits.checkpoint),
         (&file.audit, &mut limits.audit),

@@ -86,6 +86,9 @@ pub(super) struct Approvals {
     url: Option<Spanned<String>>,
     /// The environment variable with the secret of programs that answer by `POST /hooks/answer`.
     hook_secret: Option<Spanned<String>>,
+    /// How long a question is kept that nobody waits for, with what its call did, and a yes that
+    /// nobody has taken; "24h" unless said.
+    pub(super) keep: Option<Spanned<String>>,
 }
 
 /// How the page is reached.

@@ -144,6 +144,46 @@ impl GitIndex {
     }
 }
 
+/// What an index means, without what git only remembers of the files: path, mode, id, stage and flags of
+/// each entry. Two indexes with the same meaning stage the same. `None` for one that is split or sparse,
+/// has names of another length, or cannot be read.
+#[must_use]
+pub fn index_meaning(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut reader = IndexReader(bytes);
+    if reader.take(4)? != b"DIRC" {
+        return None;
+    }
+    let version = reader.number()?;
+    if !(2..=4).contains(&version) {
+        return None;
+    }
+    let (mut last, mut meaning) = (Vec::new(), Vec::new());
+    for _ in 0..reader.number()? {
+        let at = reader.0;
+        reader.entry(version, &mut last)?;
+        let (mode, id) = (at.get(24..28)?, at.get(40..60)?);
+        let flags = u16::from_be_bytes(at.get(60..62)?.try_into().ok()?);
+        let extended = version >= 3 && flags & 0x4000 != 0;
+        let more = if extended { at.get(62..64)? } else { &[0, 0] };
+        meaning.extend_from_slice(&last);
+        meaning.push(0);
+        meaning.extend_from_slice(mode);
+        meaning.extend_from_slice(id);
+        // Whether it counts as unchanged, and its stage; the rest is the length of the path.
+        meaning.extend_from_slice(&(flags & 0xB000).to_be_bytes());
+        meaning.extend_from_slice(more);
+    }
+    while reader.0.len() > 20 {
+        let name = reader.take(4)?;
+        let size = usize::try_from(reader.number()?).ok()?;
+        reader.take(size)?;
+        if matches!(name, b"link" | b"sdir") {
+            return None;
+        }
+    }
+    (reader.0.len() == 20).then_some(meaning)
+}
+
 /// True when git tracks this file of a workspace and has read it at some time.
 ///
 /// An entry that was written into the index without looking at the file has no time: whoever cannot

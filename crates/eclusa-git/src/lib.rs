@@ -15,7 +15,7 @@ mod sha1;
 pub use config::{ConfigName, read_config_list, read_plain_config};
 pub use directory::{common_directory, git_directories, git_directory, read_pointer, read_small};
 pub use ignored::{Ignored, add_patterns};
-pub use index::{GitIndex, IndexEntry, is_tracked, read_index};
+pub use index::{GitIndex, IndexEntry, index_meaning, is_tracked, read_index};
 pub use objects::{NewCommit, loose_object_id};
 pub use refs::{packed_refs, split_git_path};
 pub use sha1::blob_id;

@@ -20,7 +20,7 @@ pub use person::personal_git_settings;
 use repository::DriverNames;
 
 /// What holds for every repository: settings that are safe to make even where none was made.
-const ALWAYS: [(&str, &str); 16] = [
+const ALWAYS: [(&str, &str); 19] = [
     ("core.fsmonitor", "false"),
     ("core.hooksPath", "/dev/null"),
     ("core.attributesFile", "/dev/null"),
@@ -37,6 +37,10 @@ const ALWAYS: [(&str, &str); 16] = [
     ("tag.gpgSign", "false"),
     ("log.showSignature", "false"),
     ("interactive.diffFilter", "cat"),
+    // What git does by itself afterwards would outlive the command, or hide what it changed.
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    ("core.untrackedCache", "false"),
 ];
 
 /// Variables that git itself looks at. An editor that changes nothing keeps the message that git

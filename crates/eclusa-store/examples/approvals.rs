@@ -159,5 +159,7 @@ fn question(number: usize) -> Question {
         session: format!("talk-{}", number / 10),
         task: None,
         time: Duration::from_secs(3_600),
+        keep: eclusa::approve::KEEP,
+        pending: None,
     }
 }

@@ -16,6 +16,7 @@ mod read;
 mod requests;
 mod rows;
 mod sessions;
+mod take;
 mod votes;
 mod watcher;
 mod wire;
@@ -24,7 +25,7 @@ use std::{sync::Arc, time::Duration};
 
 use eclusa::{
     Answer, Approver, NotAsked, Question,
-    approve::{AnswerGiven, GivenAnswer, NotificationTarget, QuestionState, QueueError, YES_VALID},
+    approve::{AnswerGiven, GivenAnswer, NotificationTarget, QuestionState, QueueError},
 };
 use futures::future::BoxFuture;
 use tokio::sync::oneshot;
@@ -73,10 +74,11 @@ impl SqliteQueue {
         let failed = |err: StoreError| NotAsked::Failed(err.to_string());
         let asked = rows::QuestionRow::new(question).map_err(NotAsked::Failed)?;
         let now = self.now();
-        let expires = now.saturating_add(millis(question.time));
+        let keep = millis(question.keep);
+        let expires = now.saturating_add(if wait { millis(question.time) } else { keep });
         let (row, told) = (asked.clone(), outbox::outgoing(question, &self.targets));
         let asking = self
-            .park(move |tx| park::park(tx, &row, &told, now, expires, millis(YES_VALID), wait))
+            .park(move |tx| park::park(tx, &row, &told, now, expires, keep, wait))
             .await
             .map_err(failed)?;
         let mut held = match asking {
@@ -222,6 +224,9 @@ impl SubmittedQuestion {
             ParkOutcome::Answered { id, taken } => Ok(said(id, taken)),
             ParkOutcome::RecentlyRefused { id, by, reason } => {
                 Ok(said(id, (Answer::No(reason), by, Vec::new())))
+            }
+            ParkOutcome::Over(id) => {
+                Err(NotAsked::Failed(format!("approval {id} about the same run is over already")))
             }
             ParkOutcome::Full(count) => Err(NotAsked::Failed(QueueError::Full(count).to_string())),
         })

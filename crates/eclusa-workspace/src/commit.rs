@@ -26,7 +26,7 @@ use rustix::{
     io::Errno,
 };
 
-use crate::{Changes, Durability};
+use crate::{Changes, git};
 
 mod adopt;
 mod after;
@@ -36,12 +36,14 @@ mod check;
 mod clear;
 pub(crate) mod conflict;
 mod contents;
+mod git_note;
 pub(crate) mod journal;
 pub(crate) mod lock;
 pub(crate) mod op;
 mod open_up;
 pub(crate) mod packed;
 pub(crate) mod parents;
+mod perform;
 mod prepare;
 mod recover;
 pub(crate) mod stat;
@@ -306,39 +308,6 @@ impl Workspace {
         self.ready().map_or(KeepStrategy::Copied, |it| it.aside)
     }
 
-    /// Makes changes real, all or none.
-    ///
-    /// Everything that the changes rest on is compared first: anything that is not as `before`
-    /// says is a conflict (A16), and then nothing is written. The call can be undone afterwards.
-    pub fn commit(
-        &self,
-        call: u64,
-        changes: &Changes,
-        durability: Durability,
-    ) -> Result<Committed, CommitError> {
-        let committed = self.commit_held(call, changes, durability)?;
-        self.after_change();
-        Ok(committed)
-    }
-
-    fn commit_held(
-        &self,
-        call: u64,
-        changes: &Changes,
-        durability: Durability,
-    ) -> Result<Committed, CommitError> {
-        let items = op::plan(changes)?;
-        self.ready()?;
-        self.keep_out(changes)?;
-        let mut held = self.hold()?;
-        let paths = changes.len();
-        if !items.is_empty() {
-            let intent = Intent { call, undoes: &[], irreversible: None };
-            self.transact(&mut held, &intent, items, durability)?;
-        }
-        Ok(Committed { call, paths, aside: self.aside() })
-    }
-
     /// No change may touch the state, should that be inside the workspace.
     fn keep_out(&self, changes: &Changes) -> Result<(), CommitError> {
         let Ok(state) = self.state().strip_prefix(&self.root) else { return Ok(()) };
@@ -355,11 +324,17 @@ impl Workspace {
     /// Waits for the lock, and first takes back what somebody left unfinished.
     pub(crate) fn hold(&self) -> Result<LockGuard<'_>, IoFailure> {
         let held = self.ready()?.lock.hold().map_err(IoFailure::at("lock", self.state()))?;
+        git::locks::recover(self.state());
         if held.is_busy().map_err(IoFailure::at("read the lock of", self.state()))? {
             let recovered = self.recover_held(&held)?;
             tracing::warn!(?recovered, "a transaction had died and was put right");
         }
         Ok(held)
+    }
+
+    /// The number of the last transaction; 0 where there was none or nobody can tell.
+    pub fn last_sequence(&self) -> u64 {
+        self.ready().ok().and_then(|it| it.lock.last_number().ok()).unwrap_or_default()
     }
 
     pub(crate) fn step(&self, next: &'static str) {

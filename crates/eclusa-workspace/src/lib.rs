@@ -14,11 +14,12 @@
 mod changes;
 mod commit;
 mod digest;
-mod discarded;
 mod durability;
 pub mod files;
+mod git;
 pub mod globs;
 mod hash;
+mod pending;
 pub mod private_file;
 mod snapshot;
 mod undo;
@@ -35,7 +36,9 @@ pub use digest::{digest, write_canonical};
 pub use durability::Durability;
 pub use eclusa_text::{is_hidden, is_ignorable, one_line, visible};
 pub use files::{Beneath, Blocked, FileError, Files, Opened, OpenedDirectory};
+pub use git::GitRun;
 pub use hash::{Hash, HashBuilder};
+pub use pending::{PendingError, PendingOutcome, PendingRun, PendingTerms};
 pub use snapshot::{PutBack, Snapshot, SnapshotError, SnapshotOptions, is_build_output};
 pub use undo::{
     ChangedBy, Compacted, DroppedUndo, Retention, UndoConflict, UndoEntry, UndoError, UndoStatus,

@@ -8,8 +8,9 @@
 use std::{fmt, path::PathBuf};
 
 use crate::{
-    CommitError, Conflict, Durability, Workspace,
-    commit::{Intent, IoFailure, conflict},
+    Change, Changes, Clash, CommitError, Conflict, Durability, Workspace,
+    commit::{Intent, IoFailure, conflict, contents, op, parents::Parents},
+    git::{self, locks::GitLocks},
 };
 
 mod compact;
@@ -30,6 +31,8 @@ pub struct Undone {
     pub paths: Vec<PathBuf>,
     /// Calls among those asked for that cannot be undone, and why.
     pub irreversible: Vec<(u64, String)>,
+    /// Paths that somebody changed since, and that were left as they are.
+    pub left: Vec<PathBuf>,
 }
 
 /// Why nothing was undone.
@@ -128,8 +131,18 @@ impl Workspace {
         let dirs = self.dirs()?;
         let plan = plan::UndoPlan::new(self, &dirs, targets)?;
         let undone = plan.outcome();
-        let (items, past) = plan.items(self, &dirs)?;
-        let intent = Intent { call, undoes: &undone.calls, irreversible: None };
+        let git = plan.git(&dirs);
+        let (changes, _locks);
+        let (items, past) = match git.is_empty() {
+            true => plan.items(self, &dirs)?,
+            false => {
+                let inverse = self.inverse(&undone.calls)?;
+                _locks = GitLocks::take(self.root(), self.state(), &inverse, &git)?;
+                changes = git::rebase(self.root(), &inverse, &git, self);
+                (op::plan(&changes)?, plan.into_history())
+            }
+        };
+        let intent = Intent { call, undoes: &undone.calls, irreversible: None, git: &git };
         match self.transact(&mut held, &intent, items, durability) {
             Ok(()) => Ok(undone),
             Err(CommitError::Conflicts(found)) => {
@@ -139,13 +152,97 @@ impl Workspace {
         }
     }
 
+    /// The same, but what somebody changed since is left as it is and listed, and the rest is undone.
+    pub fn undo_keeping(
+        &self,
+        call: u64,
+        targets: &[u64],
+        durability: Durability,
+    ) -> Result<Undone, UndoError> {
+        let undone = self.undo_rest(call, targets, durability)?;
+        self.after_change();
+        Ok(undone)
+    }
+
+    fn undo_rest(
+        &self,
+        call: u64,
+        targets: &[u64],
+        durability: Durability,
+    ) -> Result<Undone, UndoError> {
+        let mut held = self.hold()?;
+        let dirs = self.dirs()?;
+        let plan = plan::UndoPlan::new(self, &dirs, targets)?;
+        let (mut undone, git) = (plan.outcome(), plan.git(&dirs));
+        let inverse = self.inverse(&undone.calls)?;
+        let _locks = GitLocks::take(self.root(), self.state(), &inverse, &git)?;
+        let mut changes = git::rebase(self.root(), &inverse, &git, self);
+        loop {
+            let mut items = op::plan(&changes)?;
+            let ops = items.iter_mut().map(|it| &mut it.op);
+            let found = contents(ops, &mut Parents::new(&dirs.root))?;
+            if found.is_empty() {
+                break;
+            }
+            let past = found.iter().map(|it| it.path.clone());
+            let taken: Vec<PathBuf> = past.collect();
+            // What stands beneath a path that stays stays too, and the directories that it is in.
+            let stays = |it: &Change| {
+                let emptied = it.after.is_none();
+                taken.iter().any(|p| it.path.starts_with(p) || (emptied && p.starts_with(&it.path)))
+            };
+            undone.left.extend(taken.iter().cloned());
+            changes = Changes::of(changes.iter().filter(|it| !stays(it)).cloned());
+        }
+        if changes.is_empty() {
+            let history = plan.into_history();
+            let altered = |path: &PathBuf| Conflict { path: path.clone(), clash: Clash::Altered };
+            let found = undone.left.iter().map(altered).collect();
+            return Err(UndoError::Conflicts(history.blame(self, &dirs, found)?));
+        }
+        undone.paths = changes.iter().map(|it| it.path.clone()).collect();
+        undone.left.sort();
+        undone.left.dedup();
+        let intent = Intent { call, undoes: &undone.calls, irreversible: None, git: &git };
+        let items = op::plan(&changes)?;
+        self.transact(&mut held, &intent, items, durability)?;
+        Ok(undone)
+    }
+
     /// What [`Workspace::undo`] would do. Nothing is changed.
     pub fn would_undo(&self, targets: &[u64]) -> Result<Undone, UndoError> {
         let _held = self.hold()?;
         let dirs = self.dirs()?;
         let plan = plan::UndoPlan::new(self, &dirs, targets)?;
-        plan.check(self, &dirs)?;
-        Ok(plan.outcome())
+        let (undone, git) = (plan.outcome(), plan.git(&dirs));
+        if git.is_empty() {
+            plan.check(self, &dirs)?;
+        } else {
+            let changes = git::rebase(self.root(), &self.inverse(&undone.calls)?, &git, self);
+            let mut items = op::plan(&changes)?;
+            let ops = items.iter_mut().map(|it| &mut it.op);
+            let found = contents(ops, &mut Parents::new(&dirs.root))?;
+            if !found.is_empty() {
+                let past = plan.into_history();
+                return Err(UndoError::Conflicts(past.blame(self, &dirs, found)?));
+            }
+        }
+        Ok(undone)
+    }
+
+    /// What takes these calls back, the latest first, as changes.
+    fn inverse(&self, calls: &[u64]) -> Result<Changes, UndoError> {
+        let mut all = Vec::new();
+        for call in calls {
+            let back = |it: &Change| Change {
+                path: it.path.clone(),
+                from: None,
+                before: it.after.clone(),
+                after: it.before.clone(),
+            };
+            all.extend(self.changes(*call)?.iter().map(back));
+        }
+        Ok(Changes::of(all))
     }
 
     /// Takes back an undo. `None`: the latest that stands.
@@ -179,7 +276,7 @@ impl Workspace {
         durability: Durability,
     ) -> Result<(), CommitError> {
         let mut held = self.hold()?;
-        let intent = Intent { call, undoes: &[], irreversible: Some(why) };
+        let intent = Intent { call, undoes: &[], irreversible: Some(why), git: &[] };
         self.transact(&mut held, &intent, Vec::new(), durability)
     }
 }

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use crate::{PermissionClass, ReverseThinkingReport, Touch, Verdict};
+use crate::{Hash, PermissionClass, ReverseThinkingReport, Touch, Verdict};
 
 pub use crate::errors::{AllowanceError, RememberError, TallyError};
 pub use crate::requirement::{Escalation, Proof, Requirement, Vote};
@@ -17,8 +17,7 @@ pub use outbox::{
     DueNotification, FailedNotification, NotificationEvent, NotificationTarget, Outbox, retry_after,
 };
 pub use questions::{
-    GivenAnswer, NO_COVERS, QuestionPage, Questions, QueueError, QueueFuture, QueuedQuestion,
-    YES_VALID,
+    GivenAnswer, KEEP, NO_COVERS, QuestionPage, Questions, QueueError, QueueFuture, QueuedQuestion,
 };
 pub use render::{Line, Rendered, Role, render};
 pub use state::{QuestionEvent, QuestionState, QuestionTimes};
@@ -224,6 +223,20 @@ pub struct Question {
     pub task: Option<String>,
     /// How long an answer is waited for.
     pub time: Duration,
+    /// How long the question is kept where nobody waits for its answer, and a yes that nobody has
+    /// taken.
+    pub keep: Duration,
+    /// The run whose changes it is about, where it is kept until somebody answers.
+    pub pending: Option<PendingRef>,
+}
+
+/// A run that is kept until somebody answers: see [`PendingRun`](crate::workspace::PendingRun).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PendingRef {
+    /// The number of the call that ran.
+    pub call: u64,
+    /// The digest of what is kept of it.
+    pub sha256: Hash,
 }
 
 /// What a question is about. Whoever answers without reading it, because somebody said yes before,

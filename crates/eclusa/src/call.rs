@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::words;
+
 /// What a model asked for, word for word.
 ///
 /// ```
@@ -72,18 +74,14 @@ pub enum Origin {
     Hook,
 }
 
-impl Origin {
-    /// The word for it in records.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Origin::Native => "native",
-            Origin::Fenced => "fenced",
-            Origin::Person => "person",
-            Origin::Tool => "tool",
-            Origin::Mcp => "mcp",
-            Origin::Hook => "hook",
-        }
-    }
+words! {
+    Origin, "an origin of calls":
+    Native = "native",
+    Fenced = "fenced",
+    Person = "person",
+    Tool = "tool",
+    Mcp = "mcp",
+    Hook = "hook",
 }
 
 /// Something that looked like a call and could not be read as one.

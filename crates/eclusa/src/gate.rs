@@ -18,10 +18,12 @@ use crate::{
 mod allowance;
 mod ask;
 mod builder;
+mod commit;
 pub(crate) mod execute;
 mod judge;
 mod judge_changes;
 pub(crate) mod ledger;
+mod pending;
 pub(crate) mod permit;
 mod picked;
 mod question;
@@ -32,13 +34,17 @@ pub(crate) mod settle;
 mod setup;
 mod spending;
 mod staging;
+mod take;
+mod trace;
 mod validate;
 
 use ledger::{Entry, Ledger};
 use setup::Setup;
+use take::{Admitted, NotTaken};
 
 pub use builder::{BuildError, GateBuilder};
 pub use setup::{Cut, Delegate, Limits};
+pub use take::TakeYes;
 
 /// The lock: a setup, and the run that calls pass it in. Cheap to clone.
 ///
@@ -162,7 +168,7 @@ impl Gate {
         incoming: Incoming,
         stopped: impl Fn() -> Option<Stop> + Send,
     ) -> impl Future<Output = Reply> + Send {
-        let span = self.span(&incoming);
+        let span = trace::span(&self.run, &incoming);
         self.pass_in_span(incoming, stopped).instrument(span)
     }
 
@@ -179,9 +185,9 @@ impl Gate {
         });
         let outcome = match readable.and_then(|()| stopped().map_or(Ok(()), Err)) {
             Ok(()) => match self.admit(&mut entry).await {
-                Ok(permit) => match stopped() {
+                Ok(admitted) => match stopped() {
                     Some(stop) => Err(stop),
-                    None => self.carry_out(&mut entry, permit).await,
+                    None => self.carry_out(&mut entry, admitted).await,
                 },
                 Err(stop) => Err(stop),
             },
@@ -199,26 +205,6 @@ impl Gate {
             ms: millis(reply.time()),
         });
         reply
-    }
-
-    /// The span of a call, named as the OpenTelemetry conventions for generative AI have it.
-    fn span(&self, incoming: &Incoming) -> tracing::Span {
-        let tool = match incoming {
-            Incoming::Call(call) => call.tool.as_str(),
-            Incoming::Malformed(bad) => bad.tool.as_deref().unwrap_or_default(),
-        };
-        tracing::info_span!(
-            "execute_tool",
-            otel.name = format!("execute_tool {tool}"),
-            gen_ai.operation.name = "execute_tool",
-            gen_ai.tool.name = tool,
-            gen_ai.tool.call.id = incoming.id(),
-            gen_ai.tool.type = "function",
-            gen_ai.conversation.id = &*self.run.session,
-            eclusa.decision = tracing::field::Empty,
-            eclusa.outcome = tracing::field::Empty,
-            error.type = tracing::field::Empty,
-        )
     }
 
     /// The same as [`pass`](Gate::pass) for programs without an asynchronous runtime, and from
@@ -314,13 +300,13 @@ impl Gate {
     }
 
     /// The upper gates: everything before the machine is touched.
-    async fn admit(&self, entry: &mut Entry<'_>) -> Result<Permit, Stop> {
+    async fn admit(&self, entry: &mut Entry<'_>) -> Result<Admitted, Stop> {
         // A reviewer, rule or approver that panics has not said yes.
         let admitted = AssertUnwindSafe(self.try_admit(entry)).catch_unwind().await;
         admitted.unwrap_or_else(|_panic| Err(Stop::denied(Decider::Gate, "a check crashed")))
     }
 
-    async fn try_admit(&self, entry: &mut Entry<'_>) -> Result<Permit, Stop> {
+    async fn try_admit(&self, entry: &mut Entry<'_>) -> Result<Admitted, Stop> {
         if self.run.nesting.depth > self.setup.limits.depth {
             return Err(Stop::TooDeep(self.setup.limits.depth));
         }
@@ -333,14 +319,28 @@ impl Gate {
         entry.reached(Stage::Validated);
         let call = review::review(&self.setup, call, &mut entry.trail).await?;
         entry.reached(Stage::Reviewed);
+        let call = match self.take_same_call(entry, call).await? {
+            NotTaken::Run(call) => call,
+            NotTaken::Taken(admitted) => return Ok(admitted),
+        };
         let permit = permit::decide(&self.setup, &self.run, call, &mut entry.trail).await?;
         entry.reached(Stage::Permitted);
-        Ok(permit)
+        Ok(Admitted::ToRun(permit))
     }
 
     /// The lower gates: run, judge what changed, look at what came out.
-    async fn carry_out(&self, entry: &mut Entry<'_>, permit: Permit) -> Result<Released, Stop> {
-        let carried = AssertUnwindSafe(self.try_carry_out(entry, permit)).catch_unwind().await;
+    async fn carry_out(&self, entry: &mut Entry<'_>, admitted: Admitted) -> Result<Released, Stop> {
+        let carrying = async {
+            match admitted {
+                Admitted::ToRun(permit) => self.try_carry_out(entry, permit).await,
+                // Boxed, because few calls were made before.
+                Admitted::Taken(permit, earlier) => {
+                    let (about, taken) = *earlier;
+                    Box::pin(self.carry_out_taken(entry, permit, &about, taken)).await
+                }
+            }
+        };
+        let carried = AssertUnwindSafe(carrying).catch_unwind().await;
         carried.unwrap_or_else(|_panic| match entry.stage() {
             Stage::Running | Stage::Ran | Stage::Settled | Stage::Released => {
                 Err(Stop::Withheld("a check crashed".to_owned()))
@@ -374,7 +374,8 @@ impl Gate {
             entry.trail.taint = self.taint();
         }
         let number = entry.number();
-        let settled = settle::settle(&self.setup, &self.run, raw, number, &mut entry.trail).await;
+        let (setup, run) = (&self.setup, &self.run);
+        let settled = settle::settle(setup, run, raw, number, None, &mut entry.trail).await;
         entry.reached(Stage::Settled);
         let released = release::release(&self.setup, settled, &mut entry.trail).await?;
         entry.reached(Stage::Released);

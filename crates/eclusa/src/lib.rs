@@ -122,7 +122,7 @@ pub use errors::{DelegateError, HostRefused};
 pub use event::{Event, Events};
 pub use facts::{Facts, PermissionClass, Touch};
 pub use gate::{
-    BuildError, Cut, Delegate, Gate, GateBuilder, Limits, execute::Raw, permit::Permit,
+    BuildError, Cut, Delegate, Gate, GateBuilder, Limits, TakeYes, execute::Raw, permit::Permit,
     release::Released, review::Reviewed, settle::Settled,
 };
 pub use metrics::{Counts, Metrics};

@@ -221,6 +221,11 @@ impl Reply {
         }
     }
 
+    /// Whether the tool ran and nothing of what it would change was applied, or not yet.
+    pub fn is_unapplied(&self) -> bool {
+        matches!(self.ended.stop, Some(Stop::Discarded(_)))
+    }
+
     /// What the tool produced, as text, or the reason it did not run. Where the tool ran and its
     /// changes were discarded this is its output; [`error`](Reply::error) says why.
     pub fn text(&self) -> &str {

@@ -55,6 +55,9 @@ pub struct Run {
     /// Wait for people who are here, never for those who are not: a question that goes into the
     /// approval queue is left there, and the call ends as parked.
     pub park_absent: bool,
+    /// Changes are reviewed even where somebody let the call run: whoever typed a command has not said
+    /// yes to what it changes.
+    pub review_changes: bool,
     /// The task that makes the calls, where a model works inside a call: questions name it.
     pub task: Option<Arc<str>>,
     /// No tool starts after this.
@@ -129,6 +132,7 @@ impl Default for Run {
             leave: CancellationToken::new(),
             park: false,
             park_absent: false,
+            review_changes: false,
             task: None,
             deadline: None,
             judged_before: None,

@@ -256,9 +256,12 @@ impl Stop {
             Stop::Panicked => {
                 return "the tool crashed; it may have done part of its work".into();
             }
-            Stop::Discarded(because) => {
-                format!("changes discarded, nothing was applied: {}", because.discarding())
-            }
+            Stop::Discarded(because) => match **because {
+                Stop::Parked(id) => format!(
+                    "ran; its changes wait for approval {id} and are not applied: a yes applies exactly what was shown, and nothing runs again"
+                ),
+                _ => format!("changes discarded, nothing was applied: {}", because.discarding()),
+            },
             Stop::NotCommitted { why, .. } => why.clone(),
             Stop::Withheld(why) => {
                 format!(
@@ -295,7 +298,6 @@ impl Stop {
             Stop::Denied { by, why } => format!("denied by {by}: {why}").into(),
             Stop::NoApprover { why } => format!("they need approval, and nobody is available to approve them: {why}; a person can run it in a terminal, add an allow rule, or choose another mode").into(),
             Stop::ApprovalExpired => "nobody approved them in time; do not repeat it unless a person asks for it".into(),
-            Stop::Parked(id) => format!("they wait for approval {id}; once somebody has said yes, `eclusa resume {id}` runs it again and applies them if they are the same").into(),
             Stop::Cancelled { .. } => "the call was cancelled".into(),
             Stop::Aborted { .. } => "a person ended this turn".into(),
             other => other.message(),

@@ -18,8 +18,8 @@ use crate::{failure::Failure, log_call, since::Since};
 pub(super) enum Selection {
     /// These.
     Calls(Vec<u64>),
-    /// The last that changed something and can be undone.
-    Last,
+    /// The latest, of this session where one is named, if it can be undone.
+    Last(Option<String>),
     /// All of the turn that the last one belongs to.
     Turn,
     /// All since then.
@@ -62,28 +62,38 @@ pub(super) fn find(
     };
     Ok(match which {
         Selection::Calls(calls) => Selected { calls, beyond: Vec::new() },
-        Selection::Last => {
-            let first = last()?.call;
-            // What cannot be undone and came later is passed over, and told.
-            let mut beyond = Vec::new();
-            let mut found = None;
-            for entry in standing.iter().rev() {
-                match (&entry.status, workspace.would_undo(&[entry.call])) {
-                    (UndoStatus::Committed, Ok(_)) => {
-                        found = Some(entry.call);
-                        break;
-                    }
-                    (UndoStatus::Committed, Err(err)) => {
-                        beyond.push((entry.call, in_the_way(&err)))
-                    }
-                    _ => beyond.push((entry.call, why(entry))),
+        Selection::Last(session) => {
+            let mut standing = standing;
+            if let Some(session) = session {
+                let of_it = |it: &&UndoEntry| {
+                    let call = log_call::find(log, it.call);
+                    call.is_ok_and(|it| it.session() == session)
+                };
+                standing.retain(of_it);
+            }
+            let entry = standing.last().ok_or_else(|| nothing(&standing))?;
+            let reason = match (&entry.status, workspace.would_undo(&[entry.call])) {
+                (UndoStatus::Committed, Ok(_)) => {
+                    return Ok(Selected { calls: vec![entry.call], beyond: Vec::new() });
                 }
-            }
-            match found {
-                Some(call) => Selected { calls: vec![call], beyond },
-                // It says itself what is in its way.
-                None => Selected { calls: vec![first], beyond: Vec::new() },
-            }
+                (UndoStatus::Committed, Err(err)) => in_the_way(&err),
+                _ => why(entry),
+            };
+            // It never walks on by itself: another change than the latest is not what was meant.
+            let call = entry.call;
+            let failure = Failure::failed(format!("call {call} cannot be undone: {reason}"));
+            let mut before = standing.iter().rev().skip(1);
+            return Err(match before.find(|it| it.status == UndoStatus::Committed) {
+                Some(before) => failure.hint(format!(
+                    "`eclusa undo {}` undoes the one before; `eclusa undo {call} --keep-mine` takes \
+                     back what it can and leaves what was edited by hand",
+                    before.call
+                )),
+                None => failure.hint(format!(
+                    "`eclusa undo {call} --keep-mine` takes back what it can and leaves what was \
+                     edited by hand"
+                )),
+            });
         }
         Selection::Turn => {
             let last = log_call::find(log, last()?.call)?;

@@ -50,6 +50,9 @@ pub(super) struct Calls {
     /// The numbers of the calls in the log.
     #[schemars(length(min = 1))]
     pub(super) calls: Vec<u64>,
+    /// Whether what somebody changed since is left as it is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) keep_mine: bool,
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -94,8 +97,9 @@ impl TypedTool for UndoTool {
     async fn run(&self, args: Calls, job: &Job) -> Result<Output, ToolError> {
         let number = job.number().ok_or_else(unnumbered)?;
         // On this very thread, so that it ends once it has begun, whoever goes away.
-        let undone = tokio::task::block_in_place(|| {
-            self.workspace.undo(number, &args.calls, self.durability)
+        let undone = tokio::task::block_in_place(|| match args.keep_mine {
+            true => self.workspace.undo_keeping(number, &args.calls, self.durability),
+            false => self.workspace.undo(number, &args.calls, self.durability),
         });
         match undone {
             Ok(undone) => Ok(output("undone", number, &undone)),
@@ -166,6 +170,9 @@ pub fn summary(undone: &Undone) -> String {
     for path in &undone.paths {
         text.push_str(&format!("\n  {}", one_line(&path.to_string_lossy())));
     }
+    for path in &undone.left {
+        text.push_str(&format!("\nleft as it is: {}", one_line(&path.to_string_lossy())));
+    }
     for (call, why) in &undone.irreversible {
         text.push_str(&format!("\ncall {call} cannot be undone: {}", one_line(why)));
     }
@@ -177,7 +184,12 @@ pub fn as_json(undone: &Undone) -> Value {
     let paths: Vec<_> = undone.paths.iter().map(|it| it.to_string_lossy()).collect();
     let one = |(call, why): &(u64, String)| json!({"call": call, "why": why});
     let irreversible: Vec<Value> = undone.irreversible.iter().map(one).collect();
-    json!({"calls": undone.calls, "paths": paths, "irreversible": irreversible})
+    let mut value = json!({"calls": undone.calls, "paths": paths, "irreversible": irreversible});
+    if let (false, Some(fields)) = (undone.left.is_empty(), value.as_object_mut()) {
+        let left = undone.left.iter().map(|it| it.to_string_lossy().into_owned().into());
+        fields.insert("left".to_owned(), Value::Array(left.collect()));
+    }
+    value
 }
 
 /// Why nothing was undone, and that all of it still stands.

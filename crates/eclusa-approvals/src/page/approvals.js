@@ -142,8 +142,10 @@ const answer = (word, { reason, edit, only, all } = {}) => busily(async () => {
   });
   const strong = proof === "passkey" && word !== "no" && word !== "abort";
   const signed = await (strong ? gesture : sign)(text);
-  const { waits } = await post("/api/answer", { workspace, questions, binding, answer: word, expires, reason, edit, only, ...signed });
+  const { waits, applied, not_applied } = await post("/api/answer", { workspace, questions, binding, answer: word, expires, reason, edit, only, ...signed });
   if (waits) say(`${id}: your yes counts; somebody else must say yes too`);
+  else if (not_applied) say(`not applied: ${not_applied}`);
+  else if (applied) say(`${id}: ${applied}`);
   else say(all ? `${questions.length} answered` : `${id}: ${word === "once" ? "yes" : word}`);
   const rows = $$("a.row");
   const at = rows.findIndex((row) => row.matches("[aria-current]"));

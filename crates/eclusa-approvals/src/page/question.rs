@@ -54,7 +54,10 @@ pub(super) fn question(
     let short: String = asked.binding.chars().take(8).collect();
     html.element(" · binding <code>", short, "</code></p>");
     if queued.asker_away && queued.state.is_open() {
-        html.raw("<p class=\"note\">Nobody waits for it now: a yes is kept for five minutes, for whoever asks the same again.</p>");
+        html.raw(match queued.question.pending {
+            Some(_) => "<p class=\"note\">Nobody waits for it now: a yes applies the changes below, and nothing runs again.</p>",
+            None => "<p class=\"note\">Nobody waits for it now: a yes is kept for whoever makes the same call again.</p>",
+        });
     }
     if let Some(by) = &queued.decided_by {
         html.element("<p class=\"note\"><b>", by, "</b> answered ");

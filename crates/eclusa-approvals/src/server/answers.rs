@@ -10,8 +10,8 @@ use std::{
 use eclusa::{
     Answer as Said,
     approve::{
-        GivenAnswer, Proof, QuestionState, Questions, QueueError, SignedAnswer,
-        SignerDirectory as _, Statement, Vote,
+        GivenAnswer, Proof, Questions, QueueError, SignedAnswer, SignerDirectory as _, Statement,
+        Vote,
     },
     one_line,
 };
@@ -185,7 +185,7 @@ impl PageServer {
             Ok(Some(why)) => return text(StatusCode::FORBIDDEN, &why),
             Err(err) => return failed(&err),
         }
-        let first = given.questions.first().copied().unwrap_or_default();
+        let (ids, yes) = (given.questions.clone(), answer.is_yes());
         let answered = questions.answer(GivenAnswer {
             questions: given.questions,
             answer,
@@ -194,10 +194,7 @@ impl PageServer {
             signed: Some(signed),
         });
         match answered.await {
-            Ok(()) => {
-                let now = questions.get(first).await.map(|it| it.state);
-                done(json!({"answered": true, "waits": now == Ok(QuestionState::Pending)}))
-            }
+            Ok(()) => done(self.after_answer(&given.workspace, &*questions, &ids, yes).await),
             Err(err) => failed(&err),
         }
     }

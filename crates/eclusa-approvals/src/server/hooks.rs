@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use eclusa::{
     Answer as Said, Hash,
-    approve::{GivenAnswer, Proof, QuestionState, QueueError},
+    approve::{GivenAnswer, Proof, QueueError},
 };
 use hyper::{HeaderMap, Request, StatusCode, body::Incoming};
 use serde::Deserialize;
@@ -91,7 +91,7 @@ impl PageServer {
             Err(err) => return failed(&err),
         }
         let (status, said) = match self.take_hook_answer(given).await {
-            Ok(waits) => (StatusCode::OK, json!({"answered": true, "waits": waits})),
+            Ok(said) => (StatusCode::OK, said),
             Err((status, why)) if status.is_server_error() => return text(status, &why),
             Err((status, why)) => (status, json!({"answered": false, "why": why})),
         };
@@ -102,8 +102,8 @@ impl PageServer {
         }
     }
 
-    /// Gives the answer, and says whether the question waits for others still.
-    async fn take_hook_answer(&self, given: GivenByHook) -> Result<bool, (StatusCode, String)> {
+    /// Gives the answer, and says whether the question waits for others still, and what a yes came to.
+    async fn take_hook_answer(&self, given: GivenByHook) -> Result<Value, (StatusCode, String)> {
         let answer = match given.answer.as_str() {
             "once" => Said::Once,
             "no" => Said::No(given.reason),
@@ -124,6 +124,7 @@ impl PageServer {
         {
             return Err((StatusCode::FORBIDDEN, why));
         }
+        let yes = answer.is_yes();
         let answered = questions.answer(GivenAnswer {
             questions: ids.to_vec(),
             answer,
@@ -132,8 +133,7 @@ impl PageServer {
             signed: None,
         });
         answered.await.map_err(refused)?;
-        let now = questions.get(given.question).await.map(|it| it.state);
-        Ok(now == Ok(QuestionState::Pending))
+        Ok(self.after_answer(&given.workspace, &*questions, &ids, yes).await)
     }
 }
 

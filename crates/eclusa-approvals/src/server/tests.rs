@@ -34,6 +34,10 @@ impl Workspaces for NoWorkspaces {
     fn undo<'a>(&'a self, _: &'a str, _: u64, _: &'a str) -> BoxFuture<'a, Result<String, String>> {
         Box::pin(std::future::ready(Err("there is nothing".to_owned())))
     }
+    fn take<'a>(&'a self, _: &'a str, _: u64) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(async { Ok("yes".to_owned()) })
+    }
+
     fn suggestions(&self, _: &str) -> Vec<Suggestion> {
         Vec::new()
     }

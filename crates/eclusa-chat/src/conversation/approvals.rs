@@ -6,6 +6,7 @@ use std::time::Duration;
 use eclusa::{
     Run, ToolCall,
     approve::{QuestionState, QueueError, QueuedQuestion},
+    workspace::PendingOutcome,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -23,6 +24,13 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 pub(super) fn not_run_yet(approval: u64) -> String {
     format!(
         "this call waits for a person (approval {approval}) and has not run; what comes of it will be told here once it is answered: do not make it again, go on with what does not need it, or end the turn"
+    )
+}
+
+/// What the model is told of a call that ran, and whose changes wait.
+pub(super) fn not_applied_yet(approval: u64) -> String {
+    format!(
+        "ran; its changes wait for approval {approval} and are not applied; what comes of it will be told here once it is answered: do not make it again, go on with what does not need it, or end the turn"
     )
 }
 
@@ -59,6 +67,8 @@ enum Standing {
     Waits,
     /// Somebody said yes, and nobody has used it.
     Approved(Box<QueuedQuestion>),
+    /// Its changes are applied by now.
+    Applied(String),
     /// It will not run: code and why.
     Over(&'static str, String),
 }
@@ -108,13 +118,16 @@ impl Conversation {
             return Standing::Over("approval_expired", why);
         }
         let by = queued.decided_by.as_deref().unwrap_or("somebody");
+        if let Some(became) = self.became(&queued, by) {
+            return became;
+        }
         match queued.state {
             QuestionState::Pending => Standing::Waits,
             QuestionState::Approved => Standing::Approved(Box::new(queued)),
             QuestionState::Rejected => {
                 let reason = queued.reason.as_deref().filter(|it| !it.is_empty());
                 let why = format!("{by} said no: {}", reason.unwrap_or("no reason was given"));
-                Standing::Over("denied", why)
+                Standing::Over("denied_by_person", why)
             }
             QuestionState::Expired => {
                 Standing::Over("approval_expired", "nobody answered in time".to_owned())
@@ -129,6 +142,22 @@ impl Conversation {
                 "output_lost",
                 format!("{by} said yes, and it was run elsewhere: look first what it did"),
             ),
+        }
+    }
+
+    /// What became of a run whose question somebody answered, where they or another process have
+    /// applied it, or could not.
+    fn became(&self, queued: &QueuedQuestion, by: &str) -> Option<Standing> {
+        let pending = queued.question.pending?;
+        match self.gate.workspace()?.pending_outcome(pending.call)? {
+            PendingOutcome::Applied { by: call } => Some(Standing::Applied(format!(
+                "{by} said yes: its changes are applied, as call {call}"
+            ))),
+            PendingOutcome::Refused { why } if !queued.state.is_open() => Some(Standing::Over(
+                "conflict",
+                format!("{by} said yes, and nothing was applied: {why}"),
+            )),
+            PendingOutcome::Refused { .. } => None,
         }
     }
 
@@ -152,6 +181,7 @@ impl Conversation {
             match self.standing(&call).await {
                 Standing::Waits => continue,
                 Standing::Over(code, why) => self.note_over(&call, code, &why).await?,
+                Standing::Applied(told) => self.note_applied(&call, &told).await?,
                 Standing::Approved(queued) => self.pass_again(&call, *queued, cancel).await?,
             }
             any = true;
@@ -168,7 +198,10 @@ impl Conversation {
     ) -> Result<(), TurnFailure> {
         let id = next_id(call);
         let why = self.redacted(why).0;
-        let ran = if code == "output_lost" { "" } else { "it was not run: " };
+        let ran = match code {
+            "output_lost" | "conflict" => "",
+            _ => "it was not run: ",
+        };
         let answer = AnswerItem {
             id: id.clone(),
             tool: call.tool.clone(),
@@ -185,6 +218,23 @@ impl Conversation {
         self.keep(vec![(resumed, None), (ItemBody::LateAnswer(answer), None)]).await?;
         let text = format!("`{}` that waited for approval {}: {why}", call.tool, call.approval);
         self.tell(AgentEvent::Notice(text));
+        Ok(())
+    }
+
+    /// A call whose changes somebody else has applied: nothing is passed.
+    async fn note_applied(&mut self, call: &WaitingCall, told: &str) -> Result<(), TurnFailure> {
+        let id = next_id(call);
+        let answer = AnswerItem {
+            id: id.clone(),
+            tool: call.tool.clone(),
+            output: self.redacted(told).0,
+            code: "ok".to_owned(),
+            ..AnswerItem::default()
+        };
+        let (approval, name) = (call.approval, call.tool.clone());
+        let resumed = ItemBody::Resumed { id, approval, name, args: serde_json::Value::Null };
+        self.keep(vec![(resumed, None), (ItemBody::LateAnswer(answer), None)]).await?;
+        self.tell(AgentEvent::Notice(format!("`{}`: {told}", call.tool)));
         Ok(())
     }
 

@@ -10,7 +10,10 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{Conversation, TurnFailure, approvals::not_run_yet};
+use super::{
+    Conversation, TurnFailure,
+    approvals::{not_applied_yet, not_run_yet},
+};
 use crate::{
     events::{AgentEvent, CallOutcome, TurnEnd, output},
     item::{AnswerItem, ItemBody},
@@ -105,6 +108,7 @@ impl Conversation {
             }
         }
         let error = match reply.parked() {
+            Some(approval) if reply.is_unapplied() => Some(not_applied_yet(approval)),
             Some(approval) => Some(not_run_yet(approval)),
             None => reply.error().map(str::to_owned),
         };

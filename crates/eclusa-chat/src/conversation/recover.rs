@@ -1,6 +1,9 @@
 //! Resuming runs nothing: a call without an answer is answered by what the log knows of it.
 
-use super::{Conversation, approvals::not_run_yet};
+use super::{
+    Conversation,
+    approvals::{not_applied_yet, not_run_yet},
+};
 use crate::{
     item::{AnswerItem, ItemBody, TaskOrigin, TranscriptItem},
     transcript::{CallFate, TranscriptError, TranscriptStore},
@@ -64,9 +67,10 @@ pub(super) fn lost_answers(
                 None,
                 "the session ended before this call: it was not run".to_owned(),
             ),
-            CallFate::Parked { approval, number } => {
+            CallFate::Parked { approval, number, ran } => {
                 waits_for = Some(approval);
-                ("parked", Some(number), not_run_yet(approval))
+                let told = if ran { not_applied_yet } else { not_run_yet };
+                ("parked", Some(number), told(approval))
             }
             CallFate::Ended { code, number } => (
                 "output_lost",

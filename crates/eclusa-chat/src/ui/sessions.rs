@@ -181,12 +181,9 @@ pub async fn run(ctx: &AppContext, what: SessionsCommand, json: bool) -> Result<
             if take_back {
                 let numbers = changed_after(ctx, &items, at)?;
                 if !numbers.is_empty() {
-                    let exit = undo::run(
-                        ctx,
-                        UndoArgs { calls: numbers, last: false, turn: false, since: None },
-                        json,
-                    )
-                    .await?;
+                    let exit =
+                        undo::run(ctx, UndoArgs { calls: numbers, ..UndoArgs::default() }, json)
+                            .await?;
                     if exit != Exit::Done {
                         return Ok(exit);
                     }

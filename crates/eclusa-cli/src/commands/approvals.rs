@@ -17,6 +17,8 @@ mod serve;
 mod signer;
 
 use super::call_args;
+use eclusa_app::pending_runs::after_yes;
+
 use crate::{
     failure::{Exit, Failure},
     global::Global,
@@ -44,8 +46,9 @@ Examples:
   eclusa approvals serve                        the same, and the log, in a browser
 
 A number means an approval of this workspace; `NAME:NUMBER`, as the list shows it, one of another. \
-Calls wait here with on_no_approver = \"queue\", or with `eclusa run --park`. A yes is kept for five \
-minutes; who asks the same again within that time gets it, once.")]
+Calls wait here with on_no_approver = \"queue\", or with `eclusa run --park`. A yes to changes applies \
+exactly what was shown, at once, and nothing is run again. A yes to running a call is kept for \
+approvals.keep (24h); who asks the same again within that time gets it, once.")]
 pub(crate) struct ApprovalsArgs {
     #[command(subcommand)]
     what: Option<ApprovalsCommand>,
@@ -151,12 +154,21 @@ pub(super) async fn run(global: &Global, args: ApprovalsArgs) -> Result<Exit, Fa
             let questions = questions(&queue, id, like).await?;
             let given = signer.yes(&*queue.queue, questions.clone(), answer).await?;
             queue.queue.answer(given).await.map_err(failed)?;
+            let mut refused = false;
             for id in questions {
-                let pending =
-                    queue.queue.get(id).await.map_err(failed)?.state == QuestionState::Pending;
-                let waits = if pending { ", and somebody else must say yes too" } else { "" };
-                screen.line(&format!("approval {}: yes{waits}", queue.reference(id)))?;
+                let reference = queue.reference(id);
+                match after_yes(global, &queue, id).await?.describe() {
+                    Ok(told) => screen.line(&format!("approval {reference}: {told}"))?,
+                    Err(why) => {
+                        refused = true;
+                        let why =
+                            format!("approval {reference}: yes, but nothing was applied: {why}");
+                        screen.line(&why)?;
+                    }
+                }
             }
+            screen.flush()?;
+            return Ok(if refused { Exit::Failed } else { Exit::Done });
         }
         ApprovalsCommand::No { approval, reason, like } => {
             say(queues, &approval, like, Answer::No(reason), "no", &mut screen).await?;
@@ -264,7 +276,13 @@ async fn show(
     }
     screen.styled(Style::Strong, &title)?;
     if queued.asker_away && queued.state.is_open() {
-        screen.line("the requester has left: a yes stays valid for five minutes, for whoever asks the same again")?;
+        let text = match queued.question.pending {
+            Some(_) => {
+                "the requester has left: a yes applies the changes below, and nothing runs again"
+            }
+            None => "the requester has left: a yes is kept for whoever makes the same call again",
+        };
+        screen.line(text)?;
     }
     if let Some(by) = &queued.decided_by {
         let answer = queued.answer.as_deref().unwrap_or_default();

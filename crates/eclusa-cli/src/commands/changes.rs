@@ -257,8 +257,8 @@ impl Book {
         json: bool,
         screen: &mut Screen,
     ) -> Result<(), Failure> {
-        let kept = self.workspace.discarded_changes(call).map_err(Failure::failed)?;
-        let changes = kept.ok_or_else(|| unknown(call))?;
+        let kept = self.workspace.pending_run(call);
+        let changes = kept.map_err(|err| apply::unavailable(call, &err))?.changes;
         let diff = Diff::of(&changes, &self.workspace, Bounds::default());
         if json {
             let value = json!({"call": call, "status": "discarded", "changes": diff.json()});

@@ -1,6 +1,12 @@
 //! `eclusa resume`: calls that waited for an approval, made again.
 
-use eclusa::{Origin, Run, ToolCall, approve::QueuedQuestion, store::ApprovalQueue};
+use eclusa::{
+    Origin, Reply, Run, TakeYes, ToolCall,
+    approve::{QuestionState, QueuedQuestion},
+    store::ApprovalQueue,
+};
+use eclusa_app::pending_runs::is_to_take;
+use serde_json::json;
 
 use crate::{
     context::AppContext,
@@ -24,8 +30,9 @@ Examples:
   eclusa approvals yes 12                       somebody says yes
   eclusa resume 12                              and it runs
 
-The call passes every gate again; only the approval is taken. Ends with code 4 where somebody still \
-has to answer.")]
+A call that has not run passes every gate again; only the approval is taken. One that has run is not run \
+again: its changes are applied as they were shown. Ends with code 4 where somebody still has to \
+answer.")]
 pub(crate) struct ResumeArgs {
     /// The numbers of their approvals
     #[arg(value_name = "NUMBER", required_unless_present = "all")]
@@ -52,6 +59,17 @@ pub(super) async fn run(ctx: &AppContext, args: ResumeArgs, json: bool) -> Resul
     }
     let mut worst = Exit::Done;
     for queued in waiting {
+        if let Some(pending) = queued.question.pending {
+            let exit = match queued.state {
+                QuestionState::Pending => waits(&queued, json)?,
+                _ => {
+                    let yes = TakeYes::Queued(Box::new(queued));
+                    report(&gate.take(pending.call, yes).await, json)?
+                }
+            };
+            worst = worse(worst, exit);
+            continue;
+        }
         let question = queued.question;
         let behind = servers::wake(ctx, gate.registry(), &question.tool).await?;
         let call = ToolCall {
@@ -63,18 +81,35 @@ pub(super) async fn run(ctx: &AppContext, args: ResumeArgs, json: bool) -> Resul
             behind.close().await;
         }
         telemetry::answered(&reply);
-        let mut screen = Screen::stdout();
-        match json {
-            true => screen.json(&reply::as_json(&reply))?,
-            false => reply::print(&reply, &mut screen)?,
-        }
-        screen.flush()?;
-        let exit = reply::exit(&reply);
-        if worst == Exit::Done || exit == Exit::Failed {
-            worst = exit;
-        }
+        worst = worse(worst, report(&reply, json)?);
     }
     Ok(worst)
+}
+
+fn worse(worst: Exit, exit: Exit) -> Exit {
+    if worst == Exit::Done || exit == Exit::Failed { exit } else { worst }
+}
+
+fn report(reply: &Reply, json: bool) -> Result<Exit, Failure> {
+    let mut screen = Screen::stdout();
+    match json {
+        true => screen.json(&reply::as_json(reply))?,
+        false => reply::print(reply, &mut screen)?,
+    }
+    screen.flush()?;
+    Ok(reply::exit(reply))
+}
+
+/// A run whose question nobody has answered: it is not made again.
+fn waits(queued: &QueuedQuestion, json: bool) -> Result<Exit, Failure> {
+    let mut screen = Screen::stdout();
+    let text = format!("its changes wait for approval {}", queued.id);
+    match json {
+        true => screen.json(&json!({"code": "parked", "approval": queued.id, "error": text}))?,
+        false => screen.line(&text)?,
+    }
+    screen.flush()?;
+    Ok(Exit::Parked)
 }
 
 /// The questions to ask again. The error says which of them cannot be.
@@ -100,6 +135,10 @@ async fn waiting(
         if queued.question.principal != principal {
             let whose = queued.question.principal;
             return Err(Failure::failed(format!("approval {number} is for a call of `{whose}`")));
+        }
+        if queued.question.pending.is_some() && is_to_take(&queued) {
+            found.push(queued);
+            continue;
         }
         if !queued.state.is_open() {
             let state = queued.state;

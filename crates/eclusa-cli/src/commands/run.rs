@@ -115,7 +115,7 @@ pub(super) async fn run(ctx: &AppContext, call: RunArgs, json: bool) -> Result<E
     if let (Some(workspace), Some(number)) = (gate.workspace(), reply.number())
         && !json
         && reply.code() == "changes_discarded"
-        && workspace.discarded_calls().contains(&number)
+        && workspace.pending_calls().contains(&number)
     {
         screen::note(&Phrase::ApplyAfterAll.with(number));
     }

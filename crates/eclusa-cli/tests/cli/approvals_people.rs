@@ -93,8 +93,8 @@ fn sessions_say_what_came_from_outside_and_what_may_still_change() {
 /// was taken is not taken again.
 #[test]
 fn whoever_serves_the_page_may_die_at_any_moment() {
-    let world = World::new();
-    // Each about a file of its own: a yes is to exactly the changes that were shown.
+    // Asked before it runs: a yes waits for whoever comes for it.
+    let world = World::with("[[rules]]\ndecision = \"ask\"\ntool = \"write\"\n");
     for name in ["pending", "approved", "taken"] {
         let args = json!({ "path": name, "content": "x\n" }).to_string();
         assert_eq!(world.eclusa(&["run", "--park", "write", &args]).code, 4);

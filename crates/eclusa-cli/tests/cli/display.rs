@@ -111,7 +111,7 @@ fn discarded_changes_are_kept_and_applied_after_all() {
     assert_eq!(world.eclusa(&["undo"]).code, 0);
     assert!(!world.path("workspace/late.txt").exists());
     let gone = world.eclusa(&["changes", "apply", &call]);
-    assert!(gone.code == 1 && gone.err.contains("no discarded changes"), "{gone:?}");
+    assert!(gone.code == 1 && gone.err.contains("applied already, as call"), "{gone:?}");
 }
 
 /// A rule that denies the changes denies them when a person asks for them too.

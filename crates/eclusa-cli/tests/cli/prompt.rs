@@ -235,9 +235,9 @@ fn e_opens_the_editor_and_what_was_written_is_judged_again() {
         Person::starts(command)
     };
     let mut person = edit(&mode);
+    // An edit is an answer: nobody is asked about what they wrote themselves.
     person.answers("e");
-    person.sees("edited");
-    person.answers("y");
+    person.sees("a person changed the arguments");
     assert_eq!(person.ends().0, 0);
     assert_eq!(world.read("workspace/notes.txt"), "edited\n");
     assert_eq!(world.read("workspace/mode"), "600\n");

@@ -134,11 +134,12 @@ fn what_cannot_be_undone_blocks_no_other_undo() {
     }
     let calls: Vec<u64> = statuses(&world).into_iter().map(|it| it.0).collect();
     world.write("workspace/c.txt", "mine now\n");
-    // The latest cannot be undone: the one before it is, and that is said.
+    // The latest cannot be undone: that is said, and the one before it is undone by its number.
     let ran = world.eclusa(&["undo"]);
-    assert_eq!(ran.code, 0, "{ran:?}");
     let passed = format!("call {} cannot be undone: `c.txt` was altered", calls[2]);
-    assert!(ran.out.contains(&passed) && ran.out.contains("b.txt"), "{ran:?}");
+    assert!(ran.code == 1 && ran.err.contains(&passed), "{ran:?}");
+    let ran = world.eclusa(&["undo", &calls[1].to_string()]);
+    assert!(ran.code == 0 && ran.out.contains("b.txt"), "{ran:?}");
     assert!(!world.path("workspace/b.txt").exists() && world.path("workspace/a.txt").exists());
     // All since the first: the rest.
     assert_eq!(world.eclusa(&["redo"]).code, 0);

@@ -85,9 +85,12 @@ fn unknown_questions_are_an_error_with_a_hint() {
 
 const NOTE: [&str; 4] = ["run", "--park", "note", r#"{"text": "hello"}"#];
 
+/// A call that has not run when somebody is asked about it.
+const ASKED_FIRST: &str = "[[rules]]\ndecision = \"ask\"\ntool = \"note\"\n";
+
 #[test]
 fn a_parked_call_ends_with_code_4_and_is_resumed_once() {
-    let world = World::new();
+    let world = World::with(ASKED_FIRST);
     let ran = world.eclusa(&NOTE);
     assert_eq!(ran.code, 4, "{ran:?}");
     assert!(ran.err.contains("waiting:") && ran.err.contains("approval 1"), "{}", ran.err);
@@ -110,7 +113,7 @@ fn a_parked_call_ends_with_code_4_and_is_resumed_once() {
 
 #[test]
 fn a_question_outlives_its_asker_and_is_found_by_whoever_asks_again() {
-    let world = World::with(QUEUE);
+    let world = World::with(&format!("{QUEUE}{ASKED_FIRST}"));
     let (mut child, id) = waiting(&world);
     child.kill().unwrap();
     child.wait().unwrap();
@@ -122,7 +125,7 @@ fn a_question_outlives_its_asker_and_is_found_by_whoever_asks_again() {
 
 #[test]
 fn a_yes_can_be_taken_back_and_an_edit_runs_instead() {
-    let world = World::new();
+    let world = World::with(ASKED_FIRST);
     world.eclusa(&NOTE);
     assert_eq!(world.eclusa(&["approvals", "revoke", "1"]).code, 1, "nobody said yes yet");
     world.eclusa(&["approvals", "yes", "1"]);

@@ -34,6 +34,8 @@ pub(super) enum ParkOutcome {
     Answered { id: u64, taken: TakenAnswer },
     /// Somebody said no to the same a short while ago.
     RecentlyRefused { id: u64, by: String, reason: String },
+    /// It is not queued: a question about the same run was answered or is over.
+    Over(u64),
     /// It is not queued: so many wait already.
     Full(u64),
 }
@@ -73,6 +75,11 @@ pub(super) fn park(
         let taken = rows::take(tx, id, &nonce, asked, now)?;
         let taken = taken.ok_or_else(|| damaged(tx.path, id, "its answer cannot be taken"))?;
         return Ok(ParkOutcome::Answered { id, taken });
+    }
+    if let Some(call) = asked.pending
+        && let Some(id) = about_same_run(tx, asked, call)?
+    {
+        return Ok(ParkOutcome::Over(id));
     }
     let pending = "SELECT count FROM waiting";
     let of_session = "SELECT count(*) FROM questions INDEXED BY questions_of \
@@ -171,6 +178,21 @@ fn left_behind(
         }
     }
     Ok(None)
+}
+
+/// A question about the same run, whatever became of it. One that is open was looked for before.
+fn about_same_run(
+    tx: &Transaction<'_>,
+    asked: &QuestionRow,
+    call: u64,
+) -> Result<Option<u64>, StoreError> {
+    let sql = "SELECT max(id) FROM questions INDEXED BY questions_bound WHERE binding = ?1 \
+               AND principal = ?2 AND json_extract(question, '$.pending[0]') = ?3 \
+               AND state NOT IN ('pending', 'expired')";
+    let row = params![asked.binding, asked.principal, to_sql(call)];
+    let mut select = tx.connection.prepare_cached(sql).in_store(tx.path)?;
+    let id: Option<i64> = select.query_row(row, |row| row.get(0)).in_store(tx.path)?;
+    Ok(id.map(from_sql))
 }
 
 /// Ends what is too old, for example because whoever asked never came back.

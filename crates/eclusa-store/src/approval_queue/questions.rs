@@ -2,14 +2,14 @@
 
 use eclusa::{
     approve::{
-        Allowance, DueNotification, FailedNotification, GivenAnswer, GivenVote, Outbox,
-        QuestionPage, Questions, QueueError, QueueFuture, QueuedQuestion,
+        Allowance, AnswerGiven, DueNotification, FailedNotification, GivenAnswer, GivenVote,
+        Outbox, QuestionPage, Questions, QueueError, QueueFuture, QueuedQuestion,
     },
     store::ApprovalQueue,
 };
 
 use super::{
-    SqliteQueue, allowances, checked, outbox, park, read, requests, rows, sessions, votes,
+    SqliteQueue, allowances, checked, outbox, park, read, requests, rows, sessions, take, votes,
 };
 use crate::{error::InStore as _, writer::Transaction};
 
@@ -44,6 +44,23 @@ impl Questions for SqliteQueue {
             self.store.inner.answered.notify_waiters();
             decided.map_err(QueueError::from)?
         })
+    }
+
+    fn take(&self, id: u64) -> QueueFuture<'_, AnswerGiven> {
+        Box::pin(async move {
+            let now = self.now();
+            let taken = self.store.write_later(move |tx| take::take_left(tx, id, now)).await;
+            self.store.inner.answered.notify_waiters();
+            taken.map_err(QueueError::from)?
+        })
+    }
+
+    fn of_pending<'a>(
+        &'a self,
+        binding: &'a str,
+        call: u64,
+    ) -> QueueFuture<'a, Option<QueuedQuestion>> {
+        Box::pin(async move { Ok(read::of_pending(&self.store, binding, call, self.now())?) })
     }
 
     fn revoke<'a>(&'a self, id: u64, by: &'a str) -> QueueFuture<'a, ()> {

@@ -78,6 +78,18 @@ pub(super) fn ticket(
     Ok(query(store, "WHERE ticket = ?1", [ticket], now)?.pop())
 }
 
+/// The latest question with this binding about the changes of this call.
+pub(super) fn of_pending(
+    store: &SqliteStore,
+    binding: &str,
+    call: u64,
+    now: u64,
+) -> Result<Option<QueuedQuestion>, StoreError> {
+    let rest = "INDEXED BY questions_bound WHERE binding = ?1 \
+                AND json_extract(question, '$.pending[0]') = ?2 ORDER BY id";
+    Ok(query(store, rest, params![binding, to_sql(call)], now)?.pop())
+}
+
 /// The numbers of pending questions about the same thing, of the same principal.
 pub(super) fn identical(store: &SqliteStore, id: u64, now: u64) -> Result<Vec<u64>, StoreError> {
     let sql = "SELECT other.id FROM questions one JOIN questions other INDEXED BY questions_bound \

@@ -33,6 +33,8 @@ pub(super) struct QuestionRow {
     pub(super) shown: Hash,
     /// The whole question, as it is kept.
     pub(super) question: String,
+    /// The call whose run it is about, where that is kept.
+    pub(super) pending: Option<u64>,
 }
 
 impl QuestionRow {
@@ -44,6 +46,7 @@ impl QuestionRow {
             binding: question.binding.clone(),
             shown: wire::shown(question)?,
             question: wire::write(question)?,
+            pending: question.pending.map(|it| it.call),
         })
     }
 }
@@ -85,6 +88,12 @@ fn find(tx: &Transaction<'_>, id: u64, now: u64) -> Result<Option<StoredQuestion
     let state: QuestionState =
         word.parse().map_err(|_| damaged(tx.path, id, &format!("`{word}` is not a state")))?;
     Ok(Some(StoredQuestion { state: state.at(now, times), ..found }))
+}
+
+/// How a question stands now. INVARIANT: it is there.
+pub(super) fn state(tx: &Transaction<'_>, id: u64, now: u64) -> Result<QuestionState, StoreError> {
+    let found = find(tx, id, now)?.ok_or_else(|| damaged(tx.path, id, "it is gone"))?;
+    Ok(found.state)
 }
 
 /// Decides questions, all or none, and puts that on record.

@@ -5,7 +5,7 @@ use std::{borrow::Cow, path::PathBuf, sync::Arc, time::Duration};
 
 use eclusa::{
     Decision, Grant, Hash, PermissionClass, Question, Reason, ReasonId, Source, Touch, Verdict,
-    approve::{Escalation, GrantScope, Preview, QuestionAbout, Requirement},
+    approve::{Escalation, GrantScope, KEEP, PendingRef, Preview, QuestionAbout, Requirement},
     preflight::{Advice, ReverseThinkingReport},
 };
 use serde::{Deserialize, Serialize};
@@ -44,6 +44,12 @@ struct QuestionWire<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     task: Option<Cow<'a, str>>,
     ms: u64,
+    /// How long it is kept; questions of older versions do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    keep_ms: Option<u64>,
+    /// The run that it is about: its call, and the digest of what is kept of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pending: Option<(u64, String)>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -153,11 +159,13 @@ pub(super) fn write(question: &Question) -> Result<String, String> {
         conversation: (&question.session).into(),
         task: question.task.as_ref().map(Cow::from),
         ms: millis(question.time),
+        keep_ms: (!question.keep.is_zero()).then(|| millis(question.keep)),
+        pending: question.pending.map(|it| (it.call, it.sha256.to_string())),
     };
     serde_json::to_string(&wire).map_err(|err| err.to_string())
 }
 
-/// The digest of what a person decides about: everything but which call asks, in which
+/// The digest of what a person decides about: everything but which call asks or ran, in which
 /// conversation, for how long, and what the model or somebody who argues says about it. Who asks
 /// the same again asks the same question.
 pub(super) fn shown(question: &Question) -> Result<Hash, String> {
@@ -168,6 +176,8 @@ pub(super) fn shown(question: &Question) -> Result<Hash, String> {
         reverse_thinking: None,
         task: None,
         time: Duration::ZERO,
+        keep: Duration::ZERO,
+        pending: None,
         ..question.clone()
     };
     write(&decided_about).map(|text| Hash::sha256(text.as_bytes()))
@@ -211,6 +221,8 @@ pub(super) fn read(text: &str) -> Result<Question, String> {
         session: wire.conversation.into_owned(),
         task: wire.task.map(Cow::into_owned),
         time: Duration::from_millis(wire.ms),
+        keep: wire.keep_ms.map_or(KEEP, Duration::from_millis),
+        pending: wire.pending.map(pending_in).transpose()?,
     })
 }
 
@@ -222,6 +234,11 @@ fn choices_out(choices: &[(PathBuf, String)]) -> Vec<(Cow<'_, str>, Cow<'_, str>
         texts.push((path.into(), shown.into()));
     }
     texts
+}
+
+fn pending_in((call, hex): (u64, String)) -> Result<PendingRef, String> {
+    let sha256 = Hash::from_hex(&hex).ok_or_else(|| unknown(&hex))?;
+    Ok(PendingRef { call, sha256 })
 }
 
 fn choice_in((path, shown): (Cow<'_, str>, Cow<'_, str>)) -> (PathBuf, String) {

@@ -73,7 +73,7 @@ async fn another_principal_or_another_question_does_not_get_the_answer() {
 }
 
 #[tokio::test]
-async fn a_yes_is_kept_for_five_minutes_and_then_no_longer() {
+async fn a_yes_is_kept_for_its_time_and_then_no_longer() {
     let room = Room::new();
     let queue = SqliteQueue::new(room.open());
     park(&queue, &asks()).await.unwrap_err();

@@ -55,7 +55,7 @@ impl Workspace {
         let dirs = self.dirs()?;
         let sync = durability == Durability::PowerLoss;
         let number = held.next(sync).map_err(IoFailure::at("number", self.state()))?;
-        let intent = Intent { call, undoes: &[], irreversible: None };
+        let intent = Intent { call, undoes: &[], irreversible: None, git: &[] };
         let head = journal::Head::new(number, &intent, aside);
         let list =
             || Ok(names(&dirs.done, self.state())?.iter().filter_map(|it| call_of(it)).collect());

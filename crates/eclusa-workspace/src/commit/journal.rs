@@ -46,7 +46,7 @@ pub(crate) struct Head {
 
 impl Head {
     pub(crate) fn new(sequence: u64, intent: &Intent<'_>, aside: KeepStrategy) -> Head {
-        let Intent { call, undoes, irreversible } = *intent;
+        let Intent { call, undoes, irreversible, .. } = *intent;
         Head {
             version: VERSION,
             sequence,

@@ -56,6 +56,17 @@ impl Lock {
         tally(&self.0.lock().unwrap_or_else(PoisonError::into_inner).file)
     }
 
+    /// The number of the last transaction, at some moment.
+    pub(crate) fn last_number(&self) -> io::Result<u64> {
+        let inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut number = [0; 8];
+        match inner.file.read_exact_at(&mut number, 0) {
+            Ok(()) => Ok(u64::from_le_bytes(number)),
+            Err(err) if err.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
+            Err(err) => Err(err),
+        }
+    }
+
     /// Waits for the lock.
     pub(crate) fn hold(&self) -> io::Result<LockGuard<'_>> {
         let inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -20,7 +20,7 @@ use super::{
     recover::{call, names},
     stat,
 };
-use crate::Durability;
+use crate::{Durability, GitRun};
 
 /// More files than this are synced all at once.
 const MANY: usize = 16;
@@ -48,6 +48,8 @@ pub(crate) struct Intent<'a> {
     pub(crate) undoes: &'a [u64],
     /// Why the call cannot be undone.
     pub(crate) irreversible: Option<&'a str>,
+    /// What it does to repositories, for its undo.
+    pub(crate) git: &'a [GitRun],
 }
 
 impl Workspace {
@@ -74,6 +76,7 @@ impl Workspace {
             Err(fault) => Err(CommitError::Failed(fault)),
             Ok(true) => Err(CommitError::Twice(intent.call)),
             Ok(false) => Transaction::begin(self, &dirs, &head)
+                .and_then(|txn| txn.note_git(intent.git).map(|()| txn))
                 .and_then(|txn| txn.run(&head, &mut items, sync)),
         };
         if matches!(ended, Ok(()) | Err(CommitError::Unsafe(_))) {

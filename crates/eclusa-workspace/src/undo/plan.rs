@@ -10,7 +10,7 @@ use super::{
     history::{self, Past},
 };
 use crate::{
-    Clash, CommitError, Conflict, ContentDigest, KeepStrategy, Workspace,
+    Clash, CommitError, Conflict, ContentDigest, GitRun, KeepStrategy, Workspace,
     commit::{
         Dirs, IoFailure, contents,
         journal::Journal,
@@ -19,6 +19,7 @@ use crate::{
         parents::Parents,
         stat::{self, Expected, Kind, NodeContent, Stat},
     },
+    git::joined,
 };
 
 /// What an undo will do.
@@ -93,7 +94,27 @@ impl UndoPlan {
             calls: self.targets.iter().map(|(past, _)| past.call).collect(),
             paths: paths.into_iter().cloned().collect(),
             irreversible: self.irreversible.clone(),
+            left: Vec::new(),
         }
+    }
+
+    /// What taking the calls back does to repositories, where that was noted for all of them that
+    /// changed any.
+    pub(super) fn git(&self, dirs: &Dirs) -> Vec<GitRun> {
+        let noted = |(past, _): &(Past, Journal)| -> Vec<GitRun> {
+            let read = || -> std::io::Result<Vec<GitRun>> {
+                let dir = stat::open_dir(&dirs.done, past.name.as_ref())?;
+                let file = stat::open_file(dir, "git.json".as_ref())?;
+                Ok(serde_json::from_reader(std::io::BufReader::new(file))?)
+            };
+            read().unwrap_or_default()
+        };
+        joined(self.targets.iter().flat_map(noted).map(|it| it.swapped()))
+    }
+
+    /// What else there is to know.
+    pub(super) fn into_history(self) -> History {
+        self.history
     }
 
     /// Compares the workspace with what the calls left.

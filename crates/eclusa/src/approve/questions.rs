@@ -5,10 +5,11 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 
 use super::outbox::FailedNotification;
-use crate::{Answer, GivenVote, Proof, Question, QuestionState, SignedAnswer};
+use crate::{Answer, AnswerGiven, GivenVote, Proof, Question, QuestionState, SignedAnswer};
 
-/// For how long a yes can be used.
-pub const YES_VALID: Duration = Duration::from_secs(5 * 60);
+/// For how long a question that nobody waits for is kept, and a yes that nobody has taken, unless
+/// somebody says otherwise.
+pub const KEEP: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// For how long a no also covers the same call, asked again in the same session.
 pub const NO_COVERS: Duration = Duration::from_secs(10 * 60);
@@ -26,7 +27,7 @@ pub struct QueuedQuestion {
     pub expires: u64,
     /// How it stands.
     pub state: QuestionState,
-    /// Whether whoever asked has gone away. A yes is kept for [`YES_VALID`], for whoever asks the
+    /// Whether whoever asked has gone away. A yes is kept for [`Question::keep`], for whoever asks the
     /// same again.
     pub asker_away: bool,
     /// The word for the answer: `once`, `session`, `always`, `edit`, `no`, `abort`.
@@ -165,6 +166,17 @@ pub trait Questions: Send + Sync {
 
     /// Answers questions, for good. The same answer by the same person may be given again.
     fn answer(&self, given: GivenAnswer) -> QueueFuture<'_, ()>;
+
+    /// Takes the yes to a question whose asker has gone away: nobody else gets it. The error says how
+    /// it stands instead.
+    fn take(&self, id: u64) -> QueueFuture<'_, AnswerGiven>;
+
+    /// The latest question with this binding about the changes of this call.
+    fn of_pending<'a>(
+        &'a self,
+        binding: &'a str,
+        call: u64,
+    ) -> QueueFuture<'a, Option<QueuedQuestion>>;
 
     /// Takes back a yes that nobody has used yet.
     fn revoke<'a>(&'a self, id: u64, by: &'a str) -> QueueFuture<'a, ()>;

@@ -24,6 +24,8 @@ pub(crate) struct Trail {
     pub(crate) review_questions: Vec<(String, String)>,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) approval: Option<Approval>,
+    /// Whether a person wrote other arguments than the model.
+    pub(crate) edited: bool,
     /// What it took to let it pass.
     pub(crate) uses: CallUses,
     pub(crate) reverse_thinking: Option<ReverseThinkingReport>,
@@ -121,6 +123,13 @@ impl ChangesTrail {
     }
 }
 
+/// Writes into what is known of the changes, where there are any.
+pub(crate) fn note_changes(trail: &mut Trail, write: impl FnOnce(&mut ChangesTrail)) {
+    if let Some(changes) = &mut trail.changes {
+        write(changes);
+    }
+}
+
 impl Trail {
     pub(crate) fn new(call: ToolCall, session: Arc<str>) -> Trail {
         Trail {
@@ -133,6 +142,7 @@ impl Trail {
             review_questions: Vec::new(),
             verdict: None,
             approval: None,
+            edited: false,
             uses: CallUses::default(),
             reverse_thinking: None,
             checkpoint: None,

@@ -8,13 +8,14 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::{
-    Answer, Decision, Grant, Policy as _, Preview, Question, Reason, ReasonId, Rules, Run, Source,
-    Stop, Validated, Verdict,
+    Answer, AnswerGiven, Decision, Grant, Policy as _, Preview, Question, Reason, ReasonId, Rules,
+    Run, Source, Stop, Validated, Verdict,
     approve::{QuestionAbout, votes::opens},
     audit::trail::Trail,
     gate::{
         Setup, allowance,
-        judge::judge,
+        judge::{can_stage, judge},
+        pending::Keeping,
         picked,
         question::{binding, question},
         sessions,
@@ -39,6 +40,7 @@ pub(crate) enum Approved {
 }
 
 /// What came of asking whether changes may be applied.
+#[derive(Debug, Clone)]
 pub(crate) enum ApprovedChanges {
     /// An earlier answer, an allowance or the settings apply all of them: nobody has seen them.
     Unseen,
@@ -58,9 +60,17 @@ pub(crate) async fn ask(
     trail: &mut Trail,
 ) -> Result<Approved, Stop> {
     let grant = grant_for(setup, call, trail.verdict.as_ref());
-    let question = question(setup, run, call, trail, grant);
+    let question = told_of_staging(setup, run, call, question(setup, run, call, trail, grant));
     let covers = |rules: &Rules| allowance::is_by_rule(&rules.judge(&call.view()));
-    let inquiry = Inquiry { setup, run, call, question, covers: Some(&covers), running: false };
+    let inquiry = Inquiry {
+        setup,
+        run,
+        call,
+        question,
+        covers: Some(&covers),
+        keeping: None,
+        running: false,
+    };
     let outcome = inquiry.answer(&mut trail.uses).await;
     trail.approval = Some(inquiry.conclude(&outcome, runs));
     let said = match outcome? {
@@ -83,10 +93,26 @@ pub(crate) async fn ask(
             let why = "it has not run, so there are no changes to pick from";
             return Err(Stop::denied(Decider::Approver(said.by), why));
         }
-        answer => remember_answer(&inquiry, answer, trail)?,
+        answer => remember_answer(setup, run, &inquiry.question, answer, trail)?,
     }
     still_bound(setup, run, call, &inquiry.question)?;
     Ok(Approved::Yes)
+}
+
+/// The question, which says that the call is staged where it is: then one yes is enough, and what it
+/// does can be taken back.
+fn told_of_staging(setup: &Setup, run: &Run, call: &Validated, mut question: Question) -> Question {
+    if can_stage(setup, call) && setup.delegate.is_none() && !run.review_changes {
+        question.destructive = false;
+        question.verdict.because.push(Reason {
+            decision: Decision::Stage,
+            source: Source::Default,
+            origin: "staging".into(),
+            text: "runs in the sandbox; what it changes here is then applied, and can be undone"
+                .into(),
+        });
+    }
+    question
 }
 
 /// Whether an answer lets a call run as it is.
@@ -96,7 +122,7 @@ fn runs(answer: &Answer) -> bool {
 
 /// Asks whether what a call would change may be applied. The answer is bound to exactly these
 /// changes, and there is nothing to edit: the call has run. `covers` says whether the rule of an
-/// allowance alone allows them.
+/// allowance alone allows them. `keeping` keeps them before anybody is asked who may be away.
 ///
 /// An earlier answer for the tool covers them where only the defaults ask. What a rule over
 /// effects asks about was not seen when that answer was given.
@@ -106,6 +132,7 @@ pub(crate) async fn ask_about_changes(
     call: &Validated,
     (verdict, preview): (Verdict, Preview),
     covers: &(dyn Fn(&Rules) -> bool + Sync),
+    keeping: Option<&Keeping<'_>>,
     trail: &mut Trail,
 ) -> Result<ApprovedChanges, Stop> {
     let by_default = |it: &Reason| it.decision < Decision::Ask || it.source == Source::Default;
@@ -122,7 +149,8 @@ pub(crate) async fn ask_about_changes(
         binding: format!("{} changes {digest}", call.binding()),
         ..general
     };
-    let inquiry = Inquiry { setup, run, call, question, covers: Some(covers), running: false };
+    let inquiry =
+        Inquiry { setup, run, call, question, covers: Some(covers), keeping, running: false };
     let outcome = inquiry.answer(&mut trail.uses).await;
     let approval = inquiry.conclude(&outcome, opens);
     trail.changes.iter_mut().for_each(|it| it.approval = Some(approval.clone()));
@@ -143,15 +171,41 @@ pub(crate) async fn ask_about_changes(
             .map(ApprovedChanges::Picked)
             .map_err(|why| Stop::denied(Decider::Approver(said.by), why)),
         answer => {
-            remember_answer(&inquiry, answer, trail)?;
+            remember_answer(setup, run, &inquiry.question, answer, trail)?;
             Ok(ApprovedChanges::All)
         }
     }
 }
 
+/// Asks again about a run that is kept, on behalf of the same call: the question that waits is
+/// adopted. `None`: nobody could be asked.
+pub(super) async fn ask_about_kept(
+    setup: &Setup,
+    run: &Run,
+    call: &Validated,
+    question: Question,
+    trail: &mut Trail,
+) -> Result<AnswerGiven, Stop> {
+    let (covers, keeping) = (None, None);
+    let inquiry = Inquiry { setup, run, call, question, covers, keeping, running: false };
+    let outcome = inquiry.answer(&mut trail.uses).await;
+    let by =
+        |by: String| AnswerGiven { answer: Answer::Once, by, question: None, votes: Vec::new() };
+    Ok(match outcome? {
+        AskOutcome::Answered(said) => said,
+        AskOutcome::Remembered(who) | AskOutcome::Allowance(who) => by(who),
+        AskOutcome::NotAskedAllowed => by("no_handler".to_owned()),
+    })
+}
+
 /// Keeps what an answer says beyond this call; a no is a stop.
-fn remember_answer(inquiry: &Inquiry<'_>, answer: Answer, trail: &mut Trail) -> Result<(), Stop> {
-    let Inquiry { setup, run, question, .. } = inquiry;
+pub(super) fn remember_answer(
+    setup: &Setup,
+    run: &Run,
+    question: &Question,
+    answer: Answer,
+    trail: &mut Trail,
+) -> Result<(), Stop> {
     match (answer, &question.grant) {
         (Answer::No(why), _) => {
             let why = if why.is_empty() { "no".to_owned() } else { why };

@@ -85,6 +85,16 @@ impl Raw {
     }
 }
 
+/// What a call did when it ran before: nothing is run.
+pub(crate) fn take_up(permit: Permit, output: Output, time: Duration, _: Started) -> Raw {
+    Raw { call: spend(permit), output, time }
+}
+
+/// A permit is spent once.
+fn spend(permit: Permit) -> Validated {
+    permit.into_call()
+}
+
 /// Runs the tool, and turns whatever happens into an output or a [`Stop`].
 pub(crate) async fn execute(
     gate: &Gate,
@@ -94,7 +104,7 @@ pub(crate) async fn execute(
 ) -> Result<Raw, Stop> {
     let run = gate.run();
     let approved = permit.is_approved();
-    let call = permit.into_call();
+    let call = spend(permit);
     let limits = &gate.setup().limits;
     let wanted = call.call().time.or_else(|| call.tool().tool().time(call.args()));
     let limit =

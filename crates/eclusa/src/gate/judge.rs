@@ -60,6 +60,6 @@ fn asks_first(run: &Run, call: &Validated) -> bool {
 
 /// True when what this call changes is a value before it is real. Only a tool of our own is
 /// believed when it says so.
-fn can_stage(setup: &Setup, call: &Validated) -> bool {
+pub(super) fn can_stage(setup: &Setup, call: &Validated) -> bool {
     setup.workspace.is_some() && call.facts().stages && call.server().is_none()
 }

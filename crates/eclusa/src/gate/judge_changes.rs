@@ -23,7 +23,14 @@ pub(super) fn judged(
 ) -> Verdict {
     let before = trail.verdict.as_ref();
     let declared = within_declared_writes(setup, call, changes);
-    let unruled = default_for_changes(before, call, declared);
+    let approved =
+        trail.approval.is_some() && before.is_some_and(|it| it.decision == Decision::Ask);
+    let unruled = match approved && !run.review_changes {
+        // One call, one question: whoever let it run was told that what it changes is then applied.
+        // Rules over effects, and what no rule can loosen, speak for themselves.
+        true => Decision::Allow,
+        false => default_for_changes(before, call, declared),
+    };
     let author = call.view().into();
     let effects = Effects { author, changes, lines, facts, moment, unruled };
     let judged =
@@ -36,8 +43,6 @@ pub(super) fn judged(
             text: "the policy crashed".into(),
         }])
     });
-    let approved =
-        trail.approval.is_some() && before.is_some_and(|it| it.decision == Decision::Ask);
     let verdict = if approved && declared { answered(verdict, before) } else { verdict };
     match run.mode_in_force() {
         // It has asked about the call already.

@@ -59,6 +59,7 @@ pub(crate) async fn decide(
     mut call: Reviewed,
     trail: &mut Trail,
 ) -> Result<Permit, Stop> {
+    let mut edited = false;
     for _ in 0..=MAX_EDITS {
         let verdict = judge(setup, run, call.call());
         trail.uses.approved = false;
@@ -75,18 +76,40 @@ pub(crate) async fn decide(
             let why = "the rule that allows it was used up by another call meanwhile";
             return Err(Stop::denied(Decider::Policy, why));
         }
-        match run_preflight(setup, run, call.call(), trail).await? {
+        // Whoever wrote these arguments has said yes to them, unless a rule says who must.
+        let answered = edited && verdict.requirements().next().is_none();
+        trail.uses.approved = answered && verdict.decision == Decision::Ask;
+        match run_preflight(setup, run, call.call(), answered, trail).await? {
             Approved::Yes => {
                 remark(setup, call.call(), trail);
                 return Ok(Permit { call, approved: trail.uses.approved });
             }
             Approved::Edited(args) => {
-                let edited = call.with_args(args, trail)?;
-                call = Box::pin(review(setup, edited, trail)).await?;
+                let required =
+                    trail.verdict.as_ref().is_some_and(|it| it.requirements().next().is_some());
+                edited = !required;
+                let new = call.with_args(args, trail)?;
+                call = Box::pin(review(setup, new, trail)).await?;
+                trail.edited = true;
             }
         }
     }
     Err(Stop::denied(Decider::Person, format!("edited more than {MAX_EDITS} times")))
+}
+
+/// Decides about a call that has run and waits to be applied: what it did was shown to somebody, so
+/// only a rule that denies it by now stands in its way.
+pub(crate) fn decide_again(
+    setup: &Setup,
+    run: &Run,
+    call: Reviewed,
+    trail: &mut Trail,
+) -> Result<Permit, Stop> {
+    let verdict = trail.verdict.insert(judge(setup, run, call.call()));
+    match verdict.decision {
+        Decision::Deny => Err(Stop::denied(Decider::Policy, verdict.why())),
+        Decision::Allow | Decision::Stage | Decision::Ask => Ok(Permit { call, approved: true }),
+    }
 }
 
 /// The verdict after reviewers who want a person to look first.
@@ -120,19 +143,21 @@ fn described(call: &Validated) -> String {
     format!("{}({})", call.name(), call.args())
 }
 
-/// Takes the call through the preflight steps that its verdict needs. INVARIANT: `trail.verdict` is the verdict on this call.
+/// Takes the call through the preflight steps that its verdict needs; `answered`: a person wrote its
+/// arguments. INVARIANT: `trail.verdict` is the verdict on this call.
 ///
 /// Most calls need none of them, so each is boxed: what is not needed takes no room.
 async fn run_preflight(
     setup: &Setup,
     run: &Run,
     call: &Validated,
+    answered: bool,
     trail: &mut Trail,
 ) -> Result<Approved, Stop> {
     // What is staged is asked about once its changes are known, if at all.
     let must_ask =
         |trail: &Trail| trail.verdict.as_ref().is_none_or(|it| it.decision >= Decision::Ask);
-    let mut asked = false;
+    let mut asked = answered;
     for pass in steps(&setup.order, call.facts()).iter() {
         match pass {
             PreflightStep::ReverseThinking if call.facts().needs_reverse_thinking => {
@@ -141,7 +166,7 @@ async fn run_preflight(
                         trail.verdict.take().map(|it| run.mode_in_force().apply(raised(it)));
                 }
             }
-            PreflightStep::Approval if must_ask(trail) => {
+            PreflightStep::Approval if must_ask(trail) && !asked => {
                 if let Approved::Edited(args) = Box::pin(ask(setup, run, call, trail)).await? {
                     return Ok(Approved::Edited(args));
                 }

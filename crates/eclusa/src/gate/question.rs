@@ -65,5 +65,7 @@ pub(super) fn question_with(
         session: run.session.to_string(),
         task: run.task.as_deref().map(str::to_owned),
         time,
+        keep: setup.limits.keep,
+        pending: None,
     }
 }

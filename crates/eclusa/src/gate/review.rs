@@ -74,6 +74,11 @@ pub(crate) async fn review(
     Ok(Reviewed { call })
 }
 
+/// A call that every reviewer let through before it ran, and that is not run again.
+pub(crate) fn reviewed_before(call: Validated) -> Reviewed {
+    Reviewed { call }
+}
+
 /// Everyone who reads calls of this tool: its own reviewer, then the setup's.
 pub(crate) fn reviewers_for(
     setup: &Setup,

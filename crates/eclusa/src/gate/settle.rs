@@ -7,20 +7,21 @@ use std::{
     time::Duration,
 };
 
-use serde_json::json;
-
 use crate::{
-    Bounds, Changes, CommitError, Decision, Delegate, Diff, EffectGroup, EffectKind, EffectKinds,
-    Effects, FoldedChanges, JudgeContext, Output, Preview, Raw, RepositoryFacts, Rules, Run,
-    Staged, Stop, Summary, Undo, Validated, Workspace,
-    audit::trail::{ChangesOutcome, ChangesTrail, Trail},
+    Bounds, Changes, Decision, Diff, EffectGroup, EffectKind, EffectKinds, Effects, FoldedChanges,
+    JudgeContext, Output, Preview, Raw, RepositoryFacts, Rules, Run, Staged, Stop, Summary, Undo,
+    Validated, Verdict, Workspace,
+    audit::trail::{ChangesTrail, Trail, note_changes as note},
     gate::{
         Setup,
         ask::{ApprovedChanges, ask_about_changes},
+        commit::commit,
         judge_changes::{covers, judged},
+        pending::{Keeping, Ran, claim, note_refused},
         picked::PickedPart,
         spending::{Spending, give_back, spend},
-        staging::{drop_staging, keep_discarded},
+        staging::drop_staging,
+        take::TakenRun,
     },
     one_line, repository,
     stop::Decider,
@@ -49,12 +50,14 @@ const MAX_OVERTAKEN: usize = 16;
 /// applied all together or not at all. A call that changes nothing passes.
 ///
 /// Discarding the changes does not discard the output: what ran is told, together with the reason
-/// why nothing was applied (C34).
+/// why nothing was applied (C34). A run that was kept comes with the yes to it, and is not asked about
+/// again.
 pub(crate) async fn settle(
     setup: &Setup,
     run: &Run,
     raw: Raw,
     number: Option<u64>,
+    taken: Option<TakenRun>,
     trail: &mut Trail,
 ) -> Settled {
     let (call, mut output, time) = raw.unseal_for_settling();
@@ -62,15 +65,21 @@ pub(crate) async fn settle(
     trail.sandbox = output.sandbox.take();
     let (staged, remarks) = (output.staged.take(), std::mem::take(&mut output.remarks));
     let mut unapplied = None;
+    if trail.edited {
+        let gap = if output.text.is_empty() { "" } else { "\n" };
+        let (args, text) = (call.args(), std::mem::take(&mut output.text));
+        output.text = format!("a person changed the arguments: {args}{gap}{text}");
+    }
     if !output.changes.is_empty() {
         let changes = Arc::new(std::mem::take(&mut output.changes));
         trail.changes = Some(ChangesTrail::new(&changes));
         // Boxed, because most calls change nothing: what is not needed takes no room.
-        let ran = RanCall { call: &call, changes: &changes, remarks };
-        let settling = judge_and_commit(setup, run, ran, staged.clone(), number, trail);
+        let ran = RanCall { call: &call, changes: &changes, remarks, output: &output, time };
+        let pending = taken.as_ref().map(|it| it.run.call);
+        let settling = judge_and_commit(setup, run, ran, (staged.clone(), taken), number, trail);
         let settled = Box::pin(settling).await;
-        if let Err(Stop::Discarded(_)) = &settled {
-            keep_discarded(setup, &changes, number).await;
+        if let (Err(stop), Some(call), Some(workspace)) = (&settled, pending, &setup.workspace) {
+            note_refused(workspace, call, stop);
         }
         drop_staging(staged).await;
         match settled {
@@ -99,13 +108,15 @@ struct RanCall<'a> {
     changes: &'a Arc<Changes>,
     /// What a person must know besides the changes.
     remarks: Vec<String>,
+    output: &'a Output,
+    time: Duration,
 }
 
 /// Changes on their way to being applied, and everything that is known of them.
-struct Pending<'a> {
+struct Settling<'a> {
     setup: &'a Setup,
     run: &'a Run,
-    ran: RanCall<'a>,
+    ran: &'a RanCall<'a>,
     workspace: &'a Workspace,
     facts: RepositoryFacts,
     kinds: EffectKinds,
@@ -113,6 +124,8 @@ struct Pending<'a> {
     /// What is not told in a line each.
     shown: Arc<Changes>,
     lines: Option<u64>,
+    /// Keeps them, where the gate applies them.
+    keeping: Option<Keeping<'a>>,
 }
 
 /// Changes that may be applied.
@@ -129,7 +142,7 @@ async fn judge_and_commit(
     setup: &Setup,
     run: &Run,
     ran: RanCall<'_>,
-    staged: Option<Staged>,
+    (staged, mut taken): (Option<Staged>, Option<TakenRun>),
     number: Option<u64>,
     trail: &mut Trail,
 ) -> Result<(Undo, Option<String>), Stop> {
@@ -145,54 +158,132 @@ async fn judge_and_commit(
         true => compare(workspace, &shown, |diff| diff.lines()).await.flatten(),
         false => None,
     };
-    let pending = Pending { setup, run, ran, workspace, facts, kinds, groups, shown, lines };
-    let mut moment = call.context().clone();
-    for _ in 0..MAX_OVERTAKEN {
-        let Decided { part, asked } = pending.decide(&moment, trail).await?;
-        if run.cancel.is_cancelled() {
-            return Err(discarded(Stop::Cancelled { ran: true }));
+    let sandbox = trail.sandbox.clone();
+    let keeping = match (&setup.delegate, &taken) {
+        (None, None) => {
+            let (output, remarks, time) = (ran.output, &ran.remarks[..], ran.time);
+            let ran = Ran { call, changes, output, remarks, time, number };
+            Some(Keeping::new(setup, run, workspace, &ran, sandbox.as_deref()))
         }
-        let counted = match spend(setup, run, &moment.spent, (&pending.shown, lines), asked) {
-            Ok(Spending::Counted(counted)) => counted,
-            Ok(Spending::Overtaken(spent)) => {
-                moment.spent = spent;
-                continue;
-            }
-            Err(why) => {
-                let why = format!("what this session has changed cannot be counted: {why}");
-                return Err(denied(&why));
-            }
-        };
-        let applied = part.as_ref().map_or(changes, |it| &it.changes);
-        if let Some(part) = &part {
-            let kinds = effect_kinds(setup, call, &part.changes, &part.facts);
-            note(trail, |it| it.pick(&part.changes, &part.declined, kinds.counts()));
-        }
-        let committed = commit(setup, workspace, applied, staged, number, trail).await;
-        if committed.is_err() {
-            give_back(setup, run, &counted);
-        }
-        let undo = committed?;
-        note(trail, |it| it.budget = setup.state.policy.load().budget_spent(&counted.after));
-        return Ok((undo, part.map(|it| it.describe())));
+        _ => None,
+    };
+    let settling =
+        Settling { setup, run, ran: &ran, workspace, facts, kinds, groups, shown, lines, keeping };
+    let outcome = settling.settle(&mut taken, staged, number, trail).await;
+    if let (Err(Stop::Discarded(_)), Some(keeping)) = (&outcome, &settling.keeping) {
+        keeping.keep_discarded().await;
     }
-    Err(denied("other calls of this session were quicker each time; make the call again"))
+    outcome
 }
 
-impl Pending<'_> {
-    /// What becomes of the changes at this moment of the session: may they be applied?
-    async fn decide(&self, moment: &JudgeContext, trail: &mut Trail) -> Result<Decided, Stop> {
-        let Pending { setup, run, ran, workspace, facts, lines, .. } = self;
-        let (call, changes) = (ran.call, ran.changes);
-        let judge = |changes, facts, trail: &Trail| {
-            judged(setup, run, (call, moment), changes, (facts, *lines), trail)
+impl Settling<'_> {
+    /// Decides and commits, as often as others of the session are quicker.
+    async fn settle(
+        &self,
+        taken: &mut Option<TakenRun>,
+        staged: Option<Staged>,
+        number: u64,
+        trail: &mut Trail,
+    ) -> Result<(Undo, Option<String>), Stop> {
+        let Settling { setup, run, workspace, lines, .. } = self;
+        let call = self.ran.call;
+        let mut moment = call.context().clone();
+        for _ in 0..MAX_OVERTAKEN {
+            let Decided { part, asked } = match &*taken {
+                Some(taken) => self.decide_taken(taken, &moment, trail).await?,
+                None => self.decide(&moment, trail).await?,
+            };
+            if run.cancel.is_cancelled() {
+                return Err(discarded(Stop::Cancelled { ran: true }));
+            }
+            let counted = match spend(setup, run, &moment.spent, (&self.shown, *lines), asked) {
+                Ok(Spending::Counted(counted)) => counted,
+                Ok(Spending::Overtaken(spent)) => {
+                    moment.spent = spent;
+                    continue;
+                }
+                Err(why) => {
+                    let why = format!("what this session has changed cannot be counted: {why}");
+                    return Err(denied(&why));
+                }
+            };
+            let applied = part.as_ref().map_or(self.changes(), |it| &it.changes);
+            let kept = match (taken.take(), &self.keeping) {
+                (Some(taken), _) => Some(taken.run),
+                (None, Some(keeping)) if keeping.is_kept() => {
+                    let claimed = claim(workspace, number).await;
+                    Some(claimed.map_err(|err| denied(&err.to_string()))?)
+                }
+                _ => None,
+            };
+            if let Some(part) = &part {
+                let kinds = effect_kinds(setup, call, &part.changes, &part.facts);
+                note(trail, |it| it.pick(&part.changes, &part.declined, kinds.counts()));
+            }
+            let committed = commit(setup, workspace, applied, (staged, kept), number, trail).await;
+            if committed.is_err() {
+                give_back(setup, run, &counted);
+            }
+            let undo = committed?;
+            note(trail, |it| it.budget = setup.state.policy.load().budget_spent(&counted.after));
+            return Ok((undo, part.map(|it| it.describe())));
+        }
+        Err(denied("other calls of this session were quicker each time; make the call again"))
+    }
+
+    /// The changes, where their contents are by now.
+    fn changes(&self) -> &Arc<Changes> {
+        self.keeping.as_ref().map_or(self.ran.changes, Keeping::changes)
+    }
+
+    /// What becomes of a run that somebody has said yes to: only a rule that denies it by now, or one
+    /// that wants another's answer, stands in its way.
+    async fn decide_taken(
+        &self,
+        taken: &TakenRun,
+        moment: &JudgeContext,
+        trail: &mut Trail,
+    ) -> Result<Decided, Stop> {
+        let Settling { setup, run, ran, workspace, lines, .. } = self;
+        let part = match &taken.part {
+            ApprovedChanges::Picked(paths) => {
+                Some(PickedPart::new(workspace, ran.changes, &self.shown, paths.clone()).await)
+            }
+            ApprovedChanges::All | ApprovedChanges::Unseen => None,
         };
-        let verdict = judge(changes, facts, trail);
+        let (changes, facts) = match &part {
+            Some(part) => (&part.changes, &part.facts),
+            None => (ran.changes, &self.facts),
+        };
+        let verdict = judged(setup, run, (ran.call, moment), changes, (facts, *lines), trail);
+        self.note_verdict(&verdict, trail);
+        note(trail, |it| it.approval = Some(taken.approval.clone()));
+        if verdict.decision == Decision::Deny {
+            return Err(discarded(Stop::denied(Decider::Policy, verdict.why())));
+        }
+        if let Some(required) = verdict.requirements().next().filter(|_| taken.typed) {
+            return Err(denied(&format!("a rule requires {required}")));
+        }
+        Ok(Decided { part, asked: true })
+    }
+
+    fn note_verdict(&self, verdict: &Verdict, trail: &mut Trail) {
         note(trail, |it| {
             it.verdict = Some(verdict.clone());
             it.kinds = self.kinds.counts();
             it.folded = self.groups.iter().map(EffectGroup::as_note).collect();
         });
+    }
+
+    /// What becomes of the changes at this moment of the session: may they be applied?
+    async fn decide(&self, moment: &JudgeContext, trail: &mut Trail) -> Result<Decided, Stop> {
+        let Settling { setup, run, ran, workspace, facts, lines, .. } = self;
+        let (call, changes) = (ran.call, ran.changes);
+        let judge = |changes, facts, trail: &Trail| {
+            judged(setup, run, (call, moment), changes, (facts, *lines), trail)
+        };
+        let verdict = judge(changes, facts, trail);
+        self.note_verdict(&verdict, trail);
         match verdict.decision {
             Decision::Deny => {
                 return Err(discarded(Stop::denied(Decider::Policy, verdict.why())));
@@ -202,12 +293,14 @@ impl Pending<'_> {
         }
         let covers = |rules: &Rules| covers(setup, rules, call, changes, (facts, *lines));
         let preview = self.preview().await.ok_or_else(|| denied("the comparison crashed"))?;
-        let asking = ask_about_changes(setup, run, call, (verdict, preview), &covers, trail);
+        let keeping = self.keeping.as_ref();
+        let asking =
+            ask_about_changes(setup, run, call, (verdict, preview), &covers, keeping, trail);
         let (part, asked) = match asking.await.map_err(discarded)? {
             ApprovedChanges::Unseen => (None, false),
             ApprovedChanges::All => (None, true),
             ApprovedChanges::Picked(paths) => {
-                (Some(PickedPart::new(workspace, changes, &self.shown, paths).await), true)
+                (Some(PickedPart::new(workspace, self.changes(), &self.shown, paths).await), true)
             }
         };
         // While a person thought, the rules may have changed; and a part is another change.
@@ -244,85 +337,6 @@ fn discarded(stop: Stop) -> Stop {
 
 fn denied(why: &str) -> Stop {
     discarded(Stop::denied(Decider::Gate, why))
-}
-
-/// Makes the changes real. It is not given up in the middle: once begun, it ends.
-async fn commit(
-    setup: &Setup,
-    workspace: &Workspace,
-    changes: &Arc<Changes>,
-    staged: Option<Staged>,
-    number: u64,
-    trail: &mut Trail,
-) -> Result<Undo, Stop> {
-    if let Some(delegate) = &setup.delegate {
-        return hand_over(delegate, changes, number, trail).await;
-    }
-    note(trail, |it| it.outcome = ChangesOutcome::Committing);
-    let committing = {
-        let (workspace, changes) = (workspace.clone(), changes.clone());
-        let durability = setup.durability;
-        tokio::task::spawn_blocking(move || {
-            let committed = workspace.commit(number, &changes, durability);
-            // It stays for as long as the commit takes, whether or not anybody waits for it.
-            drop(staged);
-            committed
-        })
-    };
-    let (outcome, why) = match committing.await {
-        Ok(Ok(_)) => {
-            note(trail, |it| it.outcome = ChangesOutcome::Committed);
-            return Ok(undo(number, changes));
-        }
-        Ok(Err(err @ CommitError::Unsafe(_))) => {
-            note(trail, |it| it.outcome = ChangesOutcome::Committed);
-            trail.warnings.push(err.to_string());
-            return Ok(undo(number, changes));
-        }
-        Ok(Err(err @ CommitError::Conflicts(_))) => (ChangesOutcome::Conflict, err.to_string()),
-        Ok(Err(err)) => (ChangesOutcome::Failed, err.to_string()),
-        Err(_panic) => {
-            let why =
-                "applying the changes crashed; they will be rolled back before the next change";
-            (ChangesOutcome::Failed, why.to_owned())
-        }
-    };
-    note(trail, |it| it.outcome = outcome);
-    Err(Stop::NotCommitted { conflict: outcome == ChangesOutcome::Conflict, why })
-}
-
-/// Leaves the changes to whoever asked, once what undoing them needs is kept.
-async fn hand_over(
-    delegate: &Arc<dyn Delegate>,
-    changes: &Arc<Changes>,
-    number: u64,
-    trail: &mut Trail,
-) -> Result<Undo, Stop> {
-    let (delegate, kept) = (delegate.clone(), changes.clone());
-    let keeping = tokio::task::spawn_blocking(move || delegate.hand_over(number, &kept));
-    let kept = keeping.await.unwrap_or_else(|_panic| Err("it crashed".into()));
-    match kept {
-        Ok(()) => {
-            note(trail, |it| it.outcome = ChangesOutcome::Delegated);
-            Ok(undo(number, changes))
-        }
-        Err(why) => {
-            let why = format!("what undoing it needs could not be kept: {why}");
-            Err(Stop::Discarded(Box::new(Stop::denied(Decider::Gate, why))))
-        }
-    }
-}
-
-/// How the changes can be taken back.
-fn undo(number: u64, changes: &Changes) -> Undo {
-    let paths = match changes.len() {
-        1 => "1 path".to_owned(),
-        count => format!("{count} paths"),
-    };
-    Undo {
-        description: format!("undo call {number}: {paths} will be as before"),
-        data: json!({"call": number}),
-    }
 }
 
 /// Compares files, which reads them, away from the threads that calls pass on.
@@ -375,10 +389,4 @@ fn with_remarks(remarks: &[String], groups: &[String], shown: &str) -> String {
     let remarks = remarks.iter().map(|it| format!("! {}\n", one_line(it)));
     let groups = groups.iter().map(|it| format!("* {}\n", one_line(it)));
     remarks.chain(groups).chain([shown.to_owned()]).collect()
-}
-
-fn note(trail: &mut Trail, write: impl FnOnce(&mut ChangesTrail)) {
-    if let Some(changes) = &mut trail.changes {
-        write(changes);
-    }
 }

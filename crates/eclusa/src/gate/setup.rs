@@ -11,7 +11,7 @@ use crate::{
     Registry, ReverseThinker, ReviewCache, Reviewer, Rules, SignerDirectory, Spool, SystemClock,
     Tally, Workspace,
     approve::{
-        Allowances,
+        Allowances, KEEP,
         memory::{Counter, Memory},
     },
     session::{MemorySessions, SessionState},
@@ -34,6 +34,8 @@ pub struct Limits {
     pub depth: usize,
     /// Time for a person to answer. It is not the tool's time.
     pub approval: Duration,
+    /// How long a question is kept that nobody waits for, and a yes that nobody has taken.
+    pub keep: Duration,
     /// Time for each reviewer.
     pub review: Duration,
     /// Time for a checkpoint, and for reverse thinking.
@@ -71,6 +73,7 @@ impl Default for Limits {
             concurrent: 10,
             depth: 4,
             approval: Duration::from_secs(600),
+            keep: KEEP,
             review: Duration::from_secs(30),
             checkpoint: Duration::from_secs(120),
             audit: Duration::from_secs(15),

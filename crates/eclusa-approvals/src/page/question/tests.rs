@@ -44,6 +44,8 @@ fn queued(case: &Value) -> QueuedQuestion {
         principal: "me".to_owned(),
         session: "talk".to_owned(),
         time: Duration::from_secs(60),
+        keep: eclusa::approve::KEEP,
+        pending: None,
     };
     QueuedQuestion {
         id: 7,

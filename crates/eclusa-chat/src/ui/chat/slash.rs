@@ -89,7 +89,8 @@ pub(super) async fn run(with: CommandContext<'_>, line: &str) -> Result<AfterCom
             say(&names.join(" "))?;
         }
         "/undo" => {
-            let last = UndoArgs { calls: Vec::new(), last: true, turn: false, since: None };
+            let session = Some(chat.id.to_string());
+            let last = UndoArgs { last: true, session, ..UndoArgs::default() };
             undo::run(&chat.ctx, last, false).await?;
         }
         "/cost" | "/context" => {

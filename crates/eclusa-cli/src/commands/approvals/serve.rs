@@ -22,6 +22,8 @@ use futures::future::BoxFuture;
 use tokio::net::TcpListener;
 
 use super::super::{changes, policy};
+use eclusa_app::pending_runs::after_yes;
+
 use crate::{
     config_layers::{layers, unusable},
     context::AppContext,
@@ -206,6 +208,14 @@ impl Workspaces for PersonWorkspaces {
         Box::pin(async move {
             let ctx = self.context(key).ok_or("nobody knows where this workspace is")?;
             undo::one(&ctx, call).await.map_err(|failure| failure.lines().join("; "))
+        })
+    }
+
+    fn take<'a>(&'a self, key: &'a str, question: u64) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(async move {
+            let queue = self.find(key).ok_or("there is no such workspace")?;
+            let taken = after_yes(&self.global, &queue, question).await;
+            taken.map_err(|failure| failure.lines().join("; "))?.describe()
         })
     }
 

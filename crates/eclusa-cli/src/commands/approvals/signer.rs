@@ -46,7 +46,7 @@ impl Signer {
     }
 
     /// A yes to these identical questions, if the yes of this person counts for them.
-    pub(super) async fn yes(
+    pub(in crate::commands) async fn yes(
         &self,
         queue: &dyn ApprovalQueue,
         questions: Vec<u64>,

@@ -1,102 +1,78 @@
-//! `eclusa changes apply`: changes that were discarded, applied after all. It is a call of its own:
-//! judged by the rules in force now, recorded, undoable.
-
-use std::sync::Arc;
+//! `eclusa changes apply`: what a call did in the sandbox and nobody has applied, applied after all. It
+//! is the same act as a yes to its question: judged by the rules that deny, recorded, undoable.
 
 use eclusa::{
-    Change, Facts, Job, Origin, Output, PermissionClass, Registration, Scene, ToolCall, ToolError,
-    Touch, TypedTool, Workspace,
+    TakeYes,
+    approve::{GivenAnswer, QuestionState},
+    workspace::{PendingError, PendingRun},
 };
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use eclusa_approvals::People;
+use serde_json::Value;
 
+use super::super::approvals::Signer;
 use crate::{
     context::AppContext,
     failure::{Exit, Failure},
-    person::call_id,
-    reply,
+    person, reply,
     screen::{self, Screen},
     signals::cancel_on_signal,
-    undo::tool::CommandLine,
+    undo::unknown,
 };
 
 pub(super) async fn run(ctx: &AppContext, call: u64, json: bool) -> Result<Exit, Failure> {
     let workspace = ctx.workspace()?;
-    if workspace.discarded_changes(call).map_err(Failure::failed)?.is_none() {
-        return Err(Failure::failed(format!("no discarded changes of call {call} are kept"))
-            .hint("`eclusa changes --discarded` lists them; they are kept for a day"));
-    }
+    let run = workspace.pending_run(call).map_err(|err| unavailable(call, &err))?;
     let store = ctx.store()?;
-    let apply = Apply { workspace: workspace.clone() };
-    let add = |registry: &eclusa::Registry, _: &Workspace| {
-        registry.register(Registration::new(apply).replace())
-    };
-    let gate = ctx.undo_gate(&store, add, Arc::new(CommandLine))?;
+    let queue = store.approval_queue(Vec::new());
+    let gate = ctx.pending_gate(&store)?;
     cancel_on_signal(gate.run().cancel.clone());
-    let made = ToolCall::new(call_id(), Apply::NAME, json!({"call": call})).from(Origin::Person);
-    let reply = gate.pass(made).await;
+    let queued = queue.of_pending(binding(&run), call).await.map_err(Failure::failed)?;
+    let yes = match queued {
+        Some(queued) if queued.state.is_open() => {
+            let id = queued.id;
+            if queued.state == QuestionState::Pending {
+                let signer = Signer::open(People::new(ctx.paths.people()), None)?;
+                let given: GivenAnswer =
+                    signer.yes(&*queue, vec![id], eclusa::Answer::Once).await?;
+                queue.answer(given).await.map_err(Failure::failed)?;
+            }
+            let queued = queue.get(id).await.map_err(Failure::failed)?;
+            if queued.state == QuestionState::Pending {
+                screen::note(&format!("approval {id}: yes, and somebody else must say yes too"));
+                return Ok(Exit::Parked);
+            }
+            if !queued.asker_away {
+                screen::note(&format!("approval {id}: yes; whoever asked applies it"));
+                return Ok(Exit::Done);
+            }
+            TakeYes::Queued(Box::new(queued))
+        }
+        Some(queued) if queued.state == QuestionState::Taken => TakeYes::Queued(Box::new(queued)),
+        _ => TakeYes::Typed(person::name()),
+    };
+    let reply = gate.take(call, yes).await;
     let mut screen = Screen::stdout();
     match json {
         true => screen.json(&reply::as_json(&reply))?,
         false => reply::print(&reply, &mut screen)?,
     }
     screen.flush()?;
-    if let (Some(_), Some(number)) = (reply.undo(), reply.number()) {
-        workspace.forget_discarded(call);
-        if !json {
-            screen::note(&format!("applied as call {number}; `eclusa undo {number}` undoes it"));
-        }
+    if let (Some(_), Some(number), false) = (reply.undo(), reply.number(), json) {
+        screen::note(&format!("applied as call {number}; `eclusa undo {number}` undoes it"));
     }
     Ok(reply::exit(&reply))
 }
 
-/// The tool that brings discarded changes again. No model is offered it.
-struct Apply {
-    workspace: Workspace,
+/// What a question about the run is bound to.
+fn binding(run: &PendingRun) -> &str {
+    run.about.get("question").and_then(Value::as_str).unwrap_or_default()
 }
 
-#[derive(Serialize, Deserialize, JsonSchema)]
-struct DiscardedCall {
-    /// The number of the call in the log.
-    call: u64,
-}
-
-impl Apply {
-    /// The changes, as long as they are kept.
-    fn changes(&self, call: u64) -> Result<eclusa::Changes, ToolError> {
-        let kept = self.workspace.discarded_changes(call);
-        let kept = kept.map_err(|err| ToolError::new(format!("they cannot be read: {err}")))?;
-        kept.ok_or_else(|| ToolError::new("they are no longer kept"))
-    }
-}
-
-impl TypedTool for Apply {
-    type Args = DiscardedCall;
-    const NAME: &'static str = "apply";
-
-    fn description(&self, _: &Scene) -> String {
-        "Applies changes of a call that were discarded.".to_owned()
-    }
-
-    fn facts(&self) -> Facts {
-        Facts {
-            class: Some(PermissionClass::File),
-            audit_operation: "apply".to_owned(),
-            ..Facts::default()
-        }
-    }
-
-    fn touches(&self, args: &DiscardedCall) -> Vec<Touch> {
-        let touch = |it: &Change| Touch::Write(it.path.to_string_lossy().into_owned());
-        match self.changes(args.call) {
-            Ok(changes) => changes.iter().map(touch).collect(),
-            Err(_) => vec![Touch::Unknown],
-        }
-    }
-
-    async fn run(&self, args: DiscardedCall, _: &Job) -> Result<Output, ToolError> {
-        let changes = self.changes(args.call)?;
-        Ok(Output { changes, ..Output::text(format!("applied what call {} had done", args.call)) })
+/// Why a run cannot be shown or applied.
+pub(super) fn unavailable(call: u64, err: &PendingError) -> Failure {
+    match err {
+        PendingError::Unknown(_) => unknown(call)
+            .hint("`eclusa changes --discarded` lists what can be applied; it is kept for a day"),
+        err => Failure::failed(err),
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn list(
     let mut calls = log_call::since(log, None)?;
     calls.retain(|it| changes(it).is_some());
     let last = calls.split_off(calls.len().saturating_sub(count));
-    let kept = workspace.discarded_calls();
+    let kept = workspace.pending_calls();
     if json {
         return Ok(last.iter().try_for_each(|it| screen.json(&as_json(it, &kept)))?);
     }

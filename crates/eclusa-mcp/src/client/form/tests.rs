@@ -25,6 +25,8 @@ pub(crate) fn question() -> Question {
         principal: "tester".to_owned(),
         session: "mcp".to_owned(),
         time: std::time::Duration::from_secs(60),
+        keep: eclusa::approve::KEEP,
+        pending: None,
     }
 }
 

@@ -13,6 +13,7 @@ fn asked() -> QuestionRow {
         binding: "b".to_owned(),
         shown: Hash::sha256(b"shown"),
         question: "{\"args\":1}".to_owned(),
+        pending: None,
     }
 }
 

@@ -46,6 +46,8 @@ fn question(tool: &str, args: Value) -> Question {
         principal: "me".to_owned(),
         session: "talk".to_owned(),
         time: Duration::from_secs(60),
+        keep: crate::approve::KEEP,
+        pending: None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Who answers a question, in the order in which they are tried: one list and one loop, whatever
 //! the question is about. Modes have had their say in the verdict, before anybody is asked.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{borrow::Cow, panic::AssertUnwindSafe, sync::Arc};
 
 use futures::FutureExt;
 use tokio::sync::MutexGuard;
@@ -11,7 +11,7 @@ use crate::{
     Answer, AnswerGiven, Approver, CallUses, Event, NotAsked, OnNoApprover, Question, Rules, Run,
     Stop, Validated,
     audit::body::Approval,
-    gate::{Setup, allowance, sessions},
+    gate::{Setup, allowance, pending::Keeping, sessions},
     stop::Decider,
 };
 
@@ -25,8 +25,10 @@ enum Answerer<'a> {
     EarlierAnswer,
     /// What people agreed on beforehand.
     Allowance,
-    /// Somebody who can be asked now, or the queue that questions wait in.
+    /// Somebody who can be asked now.
     Approver(&'a Arc<dyn Approver>),
+    /// The queue that questions wait in, also for people who are away.
+    Queue(&'a Arc<dyn Approver>),
     /// The settings, where they let pass what nobody can be asked about.
     Settings,
 }
@@ -53,6 +55,8 @@ pub(super) struct Inquiry<'a> {
     /// Whether the rule of an allowance alone allows what is asked; `None` where only a person
     /// who is asked now can.
     pub(super) covers: Option<&'a (dyn Fn(&Rules) -> bool + Sync)>,
+    /// Keeps the run whose changes it is about, before it waits for somebody who may be away.
+    pub(super) keeping: Option<&'a Keeping<'a>>,
     /// True while the call runs: nobody comes back for the answer then.
     pub(super) running: bool,
 }
@@ -79,7 +83,8 @@ impl Inquiry<'_> {
         let allows = setup.on_no_approver == OnNoApprover::AllowWithWarning;
         let settings = allows && !required && !self.running;
         let mut answerers = vec![Answerer::EarlierAnswer, Answerer::Allowance];
-        answerers.extend(present.iter().chain(queue).map(Answerer::Approver));
+        answerers.extend(present.iter().map(Answerer::Approver));
+        answerers.extend(queue.map(Answerer::Queue));
         answerers.extend(settings.then_some(Answerer::Settings));
         answerers
     }
@@ -91,7 +96,17 @@ impl Inquiry<'_> {
             let outcome = match answerer {
                 Answerer::EarlierAnswer => self.earlier_answer(),
                 Answerer::Allowance => self.allowance(uses).await,
-                Answerer::Approver(approver) => self.ask(approver, &mut progress).await?,
+                Answerer::Approver(approver) => {
+                    // Git may write its files while a person thinks: what it was is noted before.
+                    if let Some(keeping) = self.keeping.filter(|it| it.changes_git()) {
+                        keeping.keep(&self.question.binding).await?;
+                    }
+                    self.ask(approver, &self.question, &mut progress).await?
+                }
+                Answerer::Queue(queue) => {
+                    let question = self.kept_question().await?;
+                    self.ask(queue, &question, &mut progress).await?
+                }
                 // Whoever may have said no is not overruled by what holds where nobody is there.
                 Answerer::Settings if progress.unread.is_some() => None,
                 Answerer::Settings => {
@@ -108,6 +123,13 @@ impl Inquiry<'_> {
         let no_approver = || Stop::NoApprover { why: self.question.verdict.why().into_owned() };
         let refusal = progress.unread.or_else(|| tainted::refusal(&self.question));
         Err(refusal.unwrap_or_else(no_approver))
+    }
+
+    /// The question as the queue is asked it: it names the run that is kept.
+    async fn kept_question(&self) -> Result<Cow<'_, Question>, Stop> {
+        let Some(keeping) = self.keeping else { return Ok(Cow::Borrowed(&self.question)) };
+        let pending = Some(keeping.keep(&self.question.binding).await?);
+        Ok(Cow::Owned(Question { pending, ..self.question.clone() }))
     }
 
     fn earlier_answer(&self) -> Option<AskOutcome> {
@@ -128,10 +150,11 @@ impl Inquiry<'_> {
     async fn ask(
         &self,
         approver: &Arc<dyn Approver>,
+        question: &Question,
         progress: &mut AskProgress,
     ) -> Result<Option<AskOutcome>, Stop> {
         tokio::select! {
-            answered = self.submit(approver, progress) => answered,
+            answered = self.submit(approver, question, progress) => answered,
             () = self.run.cancel.cancelled() => {
                 // Whoever goes away may come back for the answer; whoever cancels does not want it.
                 if self.running || !self.run.leave.is_cancelled() {
@@ -145,9 +168,9 @@ impl Inquiry<'_> {
     async fn submit(
         &self,
         approver: &Arc<dyn Approver>,
+        question: &Question,
         progress: &mut AskProgress,
     ) -> Result<Option<AskOutcome>, Stop> {
-        let question = &self.question;
         let several = approver.takes_several();
         let _turn = if several { None } else { Some(self.turn().await) };
         // While this call waited for its turn, another answer may have covered it.

@@ -26,7 +26,8 @@ pub(in crate::gate) async fn ask_about_hosts(
         return None;
     }
     let question = question(setup, run, call, hosts);
-    let inquiry = Inquiry { setup, run, call, question, covers: None, running: true };
+    let (covers, keeping) = (None, None);
+    let inquiry = Inquiry { setup, run, call, question, covers, keeping, running: true };
     let outcome = inquiry.answer(&mut CallUses::default()).await;
     inquiry.conclude(&outcome, runs);
     match outcome {

@@ -5,10 +5,7 @@ use std::time::Duration;
 
 use crate::{
     AnswerGiven, GivenVote, Question, Statement, Stop, Verdict, Vote,
-    approve::{
-        YES_VALID,
-        votes::{is_statement_of, opens},
-    },
+    approve::votes::{is_statement_of, opens},
     gate::Setup,
     reply::millis,
     stop::Decider,
@@ -26,7 +23,7 @@ pub(super) fn is_required(question: &Question) -> bool {
 }
 
 /// Checks that an answer which opens the call meets every rule.
-pub(super) async fn check(
+pub(in crate::gate) async fn check(
     setup: &Setup,
     question: &Question,
     said: &AnswerGiven,
@@ -71,7 +68,7 @@ fn vote(
                 expires: 0,
             };
             // The question cannot have waited for longer than this.
-            let age = question.time.saturating_add(YES_VALID);
+            let age = question.time.max(question.keep).saturating_add(question.keep);
             let since = setup.clock.unix_ms().saturating_sub(millis(age));
             if !is_statement_of(&signed.statement, &statement, since) {
                 return None;

@@ -48,7 +48,7 @@ impl CommandContext<'_> {
             Err(why) => return Err(Failure::refused(format!("nobody can be asked: {why}"))),
         }
         if !calls.is_empty() {
-            let these = UndoArgs { calls, last: false, turn: false, since: None };
+            let these = UndoArgs { calls, ..UndoArgs::default() };
             if undo::run(&self.chat.ctx, these, false).await? != Exit::Done {
                 return Ok(AfterCommand::GoOn);
             }

@@ -1,0 +1,42 @@
+//! A bare `undo` undoes the latest change or refuses: it never takes another one.
+
+use crate::world::World;
+
+fn change(world: &World, path: &str, content: &str) {
+    let args = serde_json::json!({"path": path, "content": content}).to_string();
+    let ran = world.eclusa(&["--mode", "auto-approve", "run", "write", &args]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+}
+
+/// Shows H2: the latest was touched by hand, and the one before is not what was meant.
+#[test]
+fn a_bare_undo_refuses_what_was_edited_since_and_says_the_two_ways_on() {
+    let world = World::new();
+    change(&world, "a.txt", "agreed\n");
+    change(&world, "b.txt", "agent\n");
+    world.write("workspace/b.txt", "agent\nmine\n");
+    let refused = world.eclusa(&["undo"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    for part in
+        ["call 2 cannot be undone", "b.txt", "`eclusa undo 1`", "`eclusa undo 2 --keep-mine`"]
+    {
+        assert!(refused.err.contains(part), "{part}: {refused:?}");
+    }
+    assert_eq!(world.read("workspace/a.txt"), "agreed\n");
+    assert_eq!(world.eclusa(&["undo", "1"]).code, 0);
+    assert!(!world.path("workspace/a.txt").exists());
+}
+
+#[test]
+fn keep_mine_takes_back_the_rest_and_leaves_what_was_edited() {
+    eclusa_testing::needs!(Namespaces);
+    let world = World::new();
+    let made = world.eclusa(&["exec", "--apply", "--", "mkdir d; echo 1 > d/one; echo 2 > d/two"]);
+    assert_eq!(made.code, 0, "{made:?}");
+    world.write("workspace/d/two", "mine\n");
+    let undone = world.eclusa(&["undo", "1", "--keep-mine"]);
+    assert_eq!(undone.code, 0, "{undone:?}");
+    assert!(undone.out.contains("left as it is: d/two"), "{undone:?}");
+    assert!(!world.path("workspace/d/one").exists());
+    assert_eq!(world.read("workspace/d/two"), "mine\n");
+}

@@ -1,0 +1,69 @@
+//! Makes changes real, as one transaction, git's own files by their meaning.
+
+use std::borrow::Cow;
+
+use super::{CommitError, Committed, Intent, Workspace, op};
+use crate::{
+    Changes, Durability, GitRun,
+    git::{self, locks::GitLocks},
+};
+
+impl Workspace {
+    /// Makes changes real, all or none.
+    ///
+    /// Everything that the changes rest on is compared first: anything that is not as `before`
+    /// says is a conflict (A16), and then nothing is written. The call can be undone afterwards.
+    pub fn commit(
+        &self,
+        call: u64,
+        changes: &Changes,
+        durability: Durability,
+    ) -> Result<Committed, CommitError> {
+        let committed = self.commit_held(call, changes, None, durability)?;
+        self.after_change();
+        Ok(committed)
+    }
+
+    /// The same for a run that was kept: what it did to repositories is known from then, so that
+    /// git's own files are compared by their meaning.
+    pub fn commit_kept(
+        &self,
+        call: u64,
+        changes: &Changes,
+        git: &[GitRun],
+        durability: Durability,
+    ) -> Result<Committed, CommitError> {
+        let committed = self.commit_held(call, changes, Some(git), durability)?;
+        self.after_change();
+        Ok(committed)
+    }
+
+    fn commit_held(
+        &self,
+        call: u64,
+        changes: &Changes,
+        git: Option<&[GitRun]>,
+        durability: Durability,
+    ) -> Result<Committed, CommitError> {
+        op::plan(changes)?;
+        self.ready()?;
+        self.keep_out(changes)?;
+        let mut held = self.hold()?;
+        let (paths, aside) = (changes.len(), self.aside());
+        let runs = match git {
+            Some(runs) => runs.to_vec(),
+            None => git::runs(&self.root, changes, self),
+        };
+        let _locks = GitLocks::take(&self.root, self.state(), changes, &runs)?;
+        let changes = match runs.is_empty() {
+            true => Cow::Borrowed(changes),
+            false => Cow::Owned(git::rebase(&self.root, changes, &runs, self)),
+        };
+        let items = op::plan(&changes)?;
+        if !items.is_empty() {
+            let intent = Intent { call, undoes: &[], irreversible: None, git: &runs };
+            self.transact(&mut held, &intent, items, durability)?;
+        }
+        Ok(Committed { call, paths, aside })
+    }
+}

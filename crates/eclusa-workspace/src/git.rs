@@ -1,0 +1,189 @@
+//! What a run did to the repositories of a workspace, by its meaning: which refs went from where to
+//! where, and what the index staged before and after. So a run is applied, or undone, although git
+//! itself has written its files meanwhile, and is refused where a person has moved a ref or staged
+//! something.
+//!
+//! Repositories with reftables, other hashes than SHA-1, split or sparse indexes are compared byte for
+//! byte, like every other file.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
+
+use eclusa_git::{index_meaning, packed_refs, read_small, split_git_path};
+use serde::{Deserialize, Serialize};
+
+use crate::{Change, Changes, ContentDigest, Contents, Node, Side};
+
+pub(crate) mod locks;
+mod rebase;
+
+pub(crate) use rebase::rebase;
+
+/// The largest file of git's own that is looked into.
+const MAX_READ: u64 = 64 << 20;
+
+/// What a run did to one repository.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GitRun {
+    /// The directory of the repository, relative to the workspace.
+    dir: PathBuf,
+    refs: Vec<RefMove>,
+    /// What the index staged before and after, as digests; `None` where nobody can tell.
+    index: [Option<[u8; 32]>; 2],
+}
+
+/// A ref, and what it said before and after.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct RefMove {
+    name: String,
+    old: Option<String>,
+    new: Option<String>,
+}
+
+impl GitRun {
+    /// What taking this back does.
+    pub(crate) fn swapped(&self) -> GitRun {
+        let [before, after] = self.index;
+        let swap = |it: &RefMove| RefMove {
+            name: it.name.clone(),
+            old: it.new.clone(),
+            new: it.old.clone(),
+        };
+        GitRun {
+            dir: self.dir.clone(),
+            refs: self.refs.iter().map(swap).collect(),
+            index: [after, before],
+        }
+    }
+
+    /// This and what came after it, as one.
+    fn followed_by(&mut self, next: &GitRun) {
+        for moved in &next.refs {
+            match self.refs.iter_mut().find(|it| it.name == moved.name) {
+                Some(known) => known.new.clone_from(&moved.new),
+                None => self.refs.push(moved.clone()),
+            }
+        }
+        let [first, last] = self.index;
+        let [before, after] = next.index;
+        self.index = [first.or(before), after.or(last)];
+    }
+
+    fn path(&self, rest: &str) -> PathBuf {
+        self.dir.join(rest)
+    }
+}
+
+/// Several runs, one after the other, as one for each repository.
+pub(crate) fn joined(runs: impl IntoIterator<Item = GitRun>) -> Vec<GitRun> {
+    let mut all: Vec<GitRun> = Vec::new();
+    for run in runs {
+        match all.iter_mut().find(|it| it.dir == run.dir) {
+            Some(known) => known.followed_by(&run),
+            None => all.push(run),
+        }
+    }
+    all
+}
+
+/// What these changes do to the repositories that are there, whose files are still as they were before
+/// the run. A repository that cannot be understood is left out: its files are compared byte for byte.
+pub(crate) fn runs(root: &Path, changes: &Changes, contents: &impl Contents) -> Vec<GitRun> {
+    let dirs: BTreeSet<PathBuf> =
+        changes.iter().filter_map(|it| repository(root, &it.path)).map(|it| it.0).collect();
+    let read = |dir: PathBuf| run(root, dir, changes, contents);
+    dirs.into_iter().filter_map(read).collect()
+}
+
+/// The repository that a path lies in, and the rest of the path.
+fn repository(root: &Path, path: &Path) -> Option<(PathBuf, String)> {
+    let (mut git, mut rest) = split_git_path(path)?;
+    // Work trees and submodules have directories of their own in there.
+    for room in ["worktrees/", "modules/"] {
+        let Some(below) = rest.strip_prefix(room) else { continue };
+        let parts: Vec<&str> = below.split('/').collect();
+        let found = (1..parts.len()).find_map(|count| {
+            let (name, inside) = parts.split_at_checked(count)?;
+            let dir = git.join(room).join(name.join("/"));
+            root.join(&dir).join("HEAD").is_file().then(|| (dir, inside.join("/")))
+        });
+        (git, rest) = found?;
+    }
+    let at = root.join(&git);
+    let usual = at.join("HEAD").is_file() && !at.join("reftable").exists();
+    let config = || read_small(&at.join("config"), 1 << 20).unwrap_or_default();
+    let plain =
+        || !String::from_utf8_lossy(&config()).to_ascii_lowercase().contains("objectformat");
+    (usual && plain()).then_some((git, rest))
+}
+
+fn run(root: &Path, dir: PathBuf, changes: &Changes, contents: &impl Contents) -> Option<GitRun> {
+    let of = |rest: &str| changes.get(&dir.join(rest));
+    let now = |rest: &str| read_small(&root.join(&dir).join(rest), MAX_READ);
+    // Both sides of a file; `None` where it is not as it was before the run, or cannot be read.
+    let sides = |rest: &str| -> Option<[Option<Vec<u8>>; 2]> {
+        let now = now(rest);
+        let Some(change) = of(rest) else { return Some([now.clone(), now]) };
+        let was = change.before.as_ref().and_then(Node::file).map(|it| it.digest);
+        if now.as_deref().map(ContentDigest::of) != was {
+            return None;
+        }
+        let is = match &change.after {
+            Some(Node::File(_)) => Some(after(change, contents)?),
+            _ => None,
+        };
+        Some([now, is])
+    };
+    let [was, is] = sides("packed-refs")?;
+    let packed = |text: &Option<Vec<u8>>| {
+        text.as_deref().map(|it| packed_refs(&String::from_utf8_lossy(it))).unwrap_or_default()
+    };
+    let (was, is): (BTreeMap<String, String>, _) = (packed(&was), packed(&is));
+    let mut names: BTreeSet<String> = BTreeSet::new();
+    if of("packed-refs").is_some() {
+        names.extend(was.keys().chain(is.keys()).cloned());
+    }
+    let loose = changes.iter().filter_map(|it| Some((it, it.path.strip_prefix(&dir).ok()?)));
+    for (change, rest) in loose {
+        let file = |it: &Option<Node>| it.as_ref().and_then(Node::file).is_some();
+        if rest.starts_with("refs") && (file(&change.before) || file(&change.after)) {
+            names.insert(rest.to_str()?.to_owned());
+        }
+    }
+    let mut refs = Vec::new();
+    for name in names {
+        let [before, after] = sides(&name)?;
+        let value = |loose: Option<Vec<u8>>, packed: &BTreeMap<String, String>| {
+            let loose = loose.map(|it| String::from_utf8_lossy(&it).trim().to_owned());
+            loose.or_else(|| packed.get(&name).cloned())
+        };
+        let (old, new) = (value(before, &was), value(after, &is));
+        if old != new {
+            refs.push(RefMove { name, old, new });
+        }
+    }
+    let index = match of("index") {
+        Some(_) => sides("index")?.map(|it| staged(it.as_deref())),
+        None => [None, None],
+    };
+    Some(GitRun { dir, refs, index })
+}
+
+/// The digest of what an index stages.
+fn staged(index: Option<&[u8]>) -> Option<[u8; 32]> {
+    index_meaning(index?).map(|it| ContentDigest::of(&it).0)
+}
+
+/// The new content of a file, as long as it is of a size that git's own files have.
+fn after(change: &Change, contents: &impl Contents) -> Option<Vec<u8>> {
+    let file = change.after.as_ref().and_then(Node::file)?;
+    if file.size > MAX_READ {
+        return None;
+    }
+    match file.bytes() {
+        Some(bytes) => Some(bytes.to_vec()),
+        None => contents.content(change, Side::After).ok().map(std::borrow::Cow::into_owned),
+    }
+}

@@ -1,0 +1,355 @@
+//! Pending runs: what a call has done in the sandbox and nobody has applied yet, kept so that a yes
+//! applies exactly what was shown, whoever says it and whenever. Nothing is run again.
+//!
+//! ```text
+//! STATE/pending/17/head.json     until when it is kept, and whether a question names it
+//! STATE/pending/17/run.json      what call 17 would change, and what the gate says of the call
+//! STATE/pending/17/0, 1, 2 …     the new contents, by the place of their change
+//! STATE/pending/17/taking        the call that applies it, written before that begins
+//! STATE/pending/17/outcome.json  what became of it; the contents are gone if they were applied
+//! ```
+//!
+//! INVARIANT: the directory is there under its name only once it is complete. Whoever applies it has
+//! locked it, and an outcome is written once.
+
+use std::{
+    fs::{self, File, TryLockError},
+    io,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    Change, Changes, Content, Contents as _, Durability, GitRun, Hash, Node, Side, Workspace, git,
+    private_file,
+};
+use wire::{FORM, Head, KeptRun};
+
+mod wire;
+
+/// How many runs are kept.
+const MAX_RUNS: usize = 100;
+/// How many bytes of new contents are kept of all runs together.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// How a run is kept.
+#[derive(Debug, Clone, Copy)]
+pub struct PendingTerms {
+    /// Whether a question names it: what nobody is asked about goes first.
+    pub asked: bool,
+    /// For how long.
+    pub keep: Duration,
+}
+
+impl PendingTerms {
+    /// Changes that were discarded: for a day.
+    pub const DISCARDED: PendingTerms =
+        PendingTerms { asked: false, keep: Duration::from_secs(24 * 60 * 60) };
+}
+
+/// A run that waits to be applied.
+#[derive(Debug)]
+pub struct PendingRun {
+    /// The number of the call.
+    pub call: u64,
+    /// What the gate says of the call.
+    pub about: Value,
+    /// What it would change.
+    pub changes: Changes,
+    /// The digest of all that is written of it.
+    pub sha256: Hash,
+    /// The number of the last transaction of the workspace when it was kept.
+    pub sequence: u64,
+    /// What it did to repositories.
+    pub git: Vec<GitRun>,
+    directory: PathBuf,
+    /// Held while it is applied.
+    lock: Option<File>,
+}
+
+/// What became of a pending run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "became", rename_all = "lowercase")]
+pub enum PendingOutcome {
+    /// It was applied, by this call.
+    Applied {
+        /// The call.
+        by: u64,
+    },
+    /// It was not, and this is why.
+    Refused {
+        /// Why.
+        why: String,
+    },
+}
+
+/// Why a pending run cannot be kept or had.
+#[derive(Debug, thiserror::Error)]
+pub enum PendingError {
+    /// Nothing of it is kept.
+    #[error("nothing is kept of what call {0} would change: it expired, or was never pending")]
+    Unknown(u64),
+    /// It was applied already.
+    #[error("what call {call} did is applied already, as call {by}")]
+    Applied {
+        /// The call that ran.
+        call: u64,
+        /// The call that applied it.
+        by: u64,
+    },
+    /// Somebody else applies it at this moment.
+    #[error("what call {0} did is being applied by somebody else at this moment")]
+    Busy(u64),
+    /// It is not what was written.
+    #[error("what is kept of call {call} is damaged: {why}")]
+    Damaged {
+        /// The call.
+        call: u64,
+        /// How that shows.
+        why: String,
+    },
+    /// There is no room for it.
+    #[error(
+        "there is no room to keep {0} bytes of changes until somebody answers; answer or refuse \
+         what waits (`eclusa approvals`), or apply them at once with a rule that allows it"
+    )]
+    Full(u64),
+    /// The disk or the kernel refused.
+    #[error("what it would change cannot be kept: {0}")]
+    Io(#[from] io::Error),
+}
+
+impl Workspace {
+    fn pending_directory(&self) -> PathBuf {
+        self.state().join("pending")
+    }
+
+    /// Keeps a run, complete and on the disk, and gives it back as it is kept. Staged contents are
+    /// moved where that can be done, and copied otherwise.
+    pub fn keep_pending(
+        &self,
+        call: u64,
+        about: Value,
+        changes: &Changes,
+        terms: PendingTerms,
+    ) -> Result<PendingRun, PendingError> {
+        self.step("keep");
+        let all = self.pending_directory();
+        private_file::make_directory(&all)?;
+        let size = |it: &Change| it.after.as_ref().and_then(Node::file).map_or(0, |it| it.size);
+        let bytes = changes.iter().map(size).sum::<u64>();
+        self.make_room(bytes)?;
+        let part = all.join(format!("{call}.part"));
+        remove(&part);
+        private_file::make_directory(&part)?;
+        let until = unix_now().saturating_add(terms.keep.as_secs());
+        let head = Head { v: FORM, asked: terms.asked, until, bytes };
+        let kept = self.write_pending(&part, about, changes, &head);
+        let named = kept.and_then(|()| {
+            self.step("name the pending run");
+            rename(&part, &all.join(call.to_string()))
+        });
+        if let Err(err) = named {
+            remove(&part);
+            return Err(err.into());
+        }
+        File::open(&all)?.sync_all()?;
+        self.step("kept");
+        self.pending_run(call)
+    }
+
+    fn write_pending(
+        &self,
+        to: &Path,
+        about: Value,
+        changes: &Changes,
+        head: &Head,
+    ) -> io::Result<()> {
+        let git = git::runs(self.root(), changes, self);
+        let run = KeptRun::new(about, self.last_sequence(), changes, git);
+        for (place, change) in changes.iter().enumerate() {
+            let Some(file) = change.after.as_ref().and_then(Node::file) else { continue };
+            let place = to.join(place.to_string());
+            if let Content::Staged(from) = &file.content
+                && rename(from, &place).is_ok()
+            {
+                // The rights that it shall have are written in the list.
+                fs::set_permissions(&place, fs::Permissions::from_mode(0o600))?;
+                continue;
+            }
+            private_file::write(&place, self.content(change, Side::After)?, Durability::Crash)?;
+        }
+        let durable = Durability::PowerLoss;
+        private_file::write(&to.join("run.json"), serde_json::to_vec(&run)?, durable)?;
+        private_file::write(&to.join("head.json"), serde_json::to_vec(head)?, durable)
+    }
+
+    /// The calls that wait to be applied, in order.
+    pub fn pending_calls(&self) -> Vec<u64> {
+        let mut calls: Vec<u64> = self.kept_heads().into_iter().map(|it| it.0).collect();
+        calls.retain(|it| {
+            !matches!(self.pending_outcome(*it), Some(PendingOutcome::Applied { .. }))
+        });
+        calls
+    }
+
+    /// What is kept and not too old, in order.
+    fn kept_heads(&self) -> Vec<(u64, Head)> {
+        let all = self.pending_directory();
+        let Ok(entries) = fs::read_dir(&all) else { return Vec::new() };
+        let calls = entries.flatten().filter_map(|it| it.file_name().to_str()?.parse().ok());
+        let now = unix_now();
+        let head = |call: u64| {
+            let text = fs::read(all.join(call.to_string()).join("head.json")).ok()?;
+            let head: Head = serde_json::from_slice(&text).ok()?;
+            (head.v == FORM && head.until > now).then_some((call, head))
+        };
+        let mut heads: Vec<(u64, Head)> = calls.filter_map(head).collect();
+        heads.sort_unstable_by_key(|it| it.0);
+        heads
+    }
+
+    /// What call `call` would change, to be looked at.
+    pub fn pending_run(&self, call: u64) -> Result<PendingRun, PendingError> {
+        if let Some(PendingOutcome::Applied { by }) = self.pending_outcome(call) {
+            return Err(PendingError::Applied { call, by });
+        }
+        if !self.kept_heads().iter().any(|it| it.0 == call) {
+            return Err(PendingError::Unknown(call));
+        }
+        let directory = self.pending_directory().join(call.to_string());
+        let text = fs::read(directory.join("run.json"))?;
+        let damaged = |why: String| PendingError::Damaged { call, why };
+        let run: KeptRun = serde_json::from_slice(&text).map_err(|it| damaged(it.to_string()))?;
+        if run.v != FORM {
+            return Err(damaged(format!("its form {} is not known", run.v)));
+        }
+        let (sequence, about) = (run.sequence, run.about.clone());
+        Ok(PendingRun {
+            call,
+            about,
+            sha256: Hash::sha256(&text),
+            sequence,
+            git: run.git.clone(),
+            changes: run.changes(&directory),
+            directory,
+            lock: None,
+        })
+    }
+
+    /// The same, to be applied: nobody else can while it is held. One whose taker died is finished
+    /// where its changes are applied already, and given out again where they are not.
+    pub fn claim_pending(&self, call: u64) -> Result<PendingRun, PendingError> {
+        let directory = self.pending_directory().join(call.to_string());
+        let lock = match File::open(&directory) {
+            Ok(lock) => lock,
+            Err(err) if err.kind() == io::ErrorKind::NotFound => {
+                return Err(PendingError::Unknown(call));
+            }
+            Err(err) => return Err(err.into()),
+        };
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(PendingError::Busy(call)),
+            Err(TryLockError::Error(err)) => return Err(err.into()),
+        }
+        let mut run = self.pending_run(call)?;
+        run.lock = Some(lock);
+        let taking = fs::read_to_string(directory.join("taking")).ok();
+        if let Some(by) = taking.and_then(|it| it.trim().parse::<u64>().ok()) {
+            self.recover().map_err(io::Error::other)?;
+            let entries = self.entries().map_err(io::Error::other)?;
+            if entries.iter().any(|it| it.call == by) {
+                run.finish(&PendingOutcome::Applied { by })?;
+                return Err(PendingError::Applied { call, by });
+            }
+        }
+        Ok(run)
+    }
+
+    /// What became of a run, once that is decided.
+    pub fn pending_outcome(&self, call: u64) -> Option<PendingOutcome> {
+        let file = self.pending_directory().join(call.to_string()).join("outcome.json");
+        serde_json::from_slice(&fs::read(file).ok()?).ok()
+    }
+
+    /// Forgets what a call would have changed.
+    pub fn forget_pending(&self, call: u64) {
+        remove(&self.pending_directory().join(call.to_string()));
+    }
+
+    /// Drops what is too old, and of what nobody is asked about the oldest, until there is room.
+    fn make_room(&self, bytes: u64) -> Result<(), PendingError> {
+        // Earlier versions kept discarded changes there.
+        remove(&self.state().join("discarded"));
+        let heads = self.kept_heads();
+        for entry in fs::read_dir(self.pending_directory())?.flatten() {
+            let call = entry.file_name().to_str().and_then(|it| it.parse::<u64>().ok());
+            if !call.is_some_and(|call| heads.iter().any(|it| it.0 == call)) {
+                remove(&entry.path());
+            }
+        }
+        let (mut count, mut used) = (heads.len(), heads.iter().map(|it| it.1.bytes).sum::<u64>());
+        let unasked = |it: &&(u64, Head)| !it.1.asked || self.pending_outcome(it.0).is_some();
+        for (call, head) in heads.iter().filter(unasked) {
+            if count < MAX_RUNS && used.saturating_add(bytes) <= MAX_BYTES {
+                break;
+            }
+            tracing::info!(call, "pending changes were dropped to make room for others");
+            self.forget_pending(*call);
+            (count, used) = (count - 1, used.saturating_sub(head.bytes));
+        }
+        match count < MAX_RUNS && used.saturating_add(bytes) <= MAX_BYTES {
+            true => Ok(()),
+            false => Err(PendingError::Full(bytes)),
+        }
+    }
+}
+
+impl PendingRun {
+    /// Notes that this call is about to apply it. INVARIANT: it is claimed.
+    pub fn begin(&self, by: u64) -> io::Result<()> {
+        private_file::write(&self.directory.join("taking"), by.to_string(), Durability::PowerLoss)
+    }
+
+    /// Notes what became of it. What is applied needs no contents any more.
+    pub fn finish(&self, outcome: &PendingOutcome) -> io::Result<()> {
+        let text = serde_json::to_vec(outcome)?;
+        private_file::write(&self.directory.join("outcome.json"), text, Durability::PowerLoss)?;
+        if matches!(outcome, PendingOutcome::Applied { .. }) {
+            for entry in fs::read_dir(&self.directory)?.flatten() {
+                let kept = entry.file_name() == "outcome.json" || entry.file_name() == "head.json";
+                if !kept {
+                    remove_file(&entry.path());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn unix_now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_secs())
+}
+
+#[expect(clippy::disallowed_methods, reason = "the workspace's own state")]
+fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the workspace's own state")]
+fn remove(directory: &Path) {
+    let _ = fs::remove_dir_all(directory);
+}
+
+#[expect(clippy::disallowed_methods, reason = "the workspace's own state")]
+fn remove_file(file: &Path) {
+    let _ = fs::remove_file(file);
+}
+
+#[cfg(test)]
+mod tests;
