@@ -43,6 +43,7 @@ use setup::Setup;
 use take::{Admitted, NotTaken};
 
 pub use builder::{BuildError, GateBuilder};
+pub use pending::kept_job;
 pub use setup::{Cut, Delegate, Limits};
 pub use take::TakeYes;
 

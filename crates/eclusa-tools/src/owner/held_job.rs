@@ -9,7 +9,10 @@ use std::{
     time::Duration,
 };
 
-use eclusa::{Durability, Workspace, workspace::private_file};
+use eclusa::{
+    Durability, Workspace, kept_job,
+    workspace::{PendingTerms, private_file},
+};
 use eclusa_sandbox::{
     Keep, LeftParts, LeftRunning, Limits, Sandbox, SandboxError, SharedNetwork,
     scan::{LayerScan, Moment, discard},
@@ -173,15 +176,15 @@ fn try_keep(about: &JobAbout, upper: &Path, state: &Path) -> Result<Option<Strin
     let count = changes.len();
     let Some(call) = about.call else { return Err("its call has no number".to_owned()) };
     let workspace = Workspace::attach(&about.root, state).map_err(|err| text(&err))?;
-    match workspace.keep_discarded(call, &changes) {
-        Ok(true) => {
+    let terms = PendingTerms::DISCARDED;
+    match workspace.keep_pending(call, kept_job(&about.command), &changes, terms) {
+        Ok(_) => {
             let paths = if count == 1 { "path" } else { "paths" };
             Ok(Some(format!(
                 "what it wrote to {count} {paths} of the workspace is not applied; it is kept for a day: \
                  `eclusa changes show {call}`, `eclusa changes apply {call}`"
             )))
         }
-        Ok(false) => Err("it is too large to be kept".to_owned()),
         Err(err) => Err(text(&err)),
     }
 }

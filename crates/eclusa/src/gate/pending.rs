@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use crate::{
-    Changes, Mode, Output, Run, Stop, ToolCall, Validated, Workspace,
+    Changes, Mode, Origin, Output, Run, Stop, ToolCall, Validated, Workspace,
     approve::{PendingRef, QuestionState, QueuedQuestion},
     audit::trail::Trail,
     gate::Setup,
@@ -86,6 +86,33 @@ impl PendingCall {
         };
         (output, Duration::from_millis(self.ms))
     }
+}
+
+/// What is written of changes that a job left behind after its call: a person applies them by their number, and rules
+/// that deny are asked again about the command.
+pub fn kept_job(command: &str) -> Value {
+    let about = PendingCall {
+        id: "job".to_owned(),
+        tool: "bash".to_owned(),
+        args: serde_json::json!({ "command": command }),
+        reason: None,
+        origin: Origin::Tool.as_str().to_owned(),
+        question: String::new(),
+        binding: String::new(),
+        principal: String::new(),
+        session: String::new(),
+        client: None,
+        task: None,
+        turn: 0,
+        mode: Mode::ConfirmAll.as_str().to_owned(),
+        text: String::new(),
+        data: None,
+        error: None,
+        remarks: Vec::new(),
+        sandbox: None,
+        ms: 0,
+    };
+    serde_json::to_value(about).unwrap_or_default()
 }
 
 /// A run that is kept as soon as somebody is asked who may be away.
