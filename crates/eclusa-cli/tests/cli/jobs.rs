@@ -155,11 +155,8 @@ fn what_a_command_leaves_running_goes_on_and_later_calls_see_what_it_writes() {
     assert!(world.read("workspace/server.log").len() > applied.len());
     let ended = world.eclusa(&["jobs", "end", "2"]);
     assert!(ended.out.contains("job 2 was ended"), "{ended:?}");
-    assert_eq!(
-        world.eclusa(&["jobs", "output", "2"]).out,
-        "polite\n",
-        "it was asked, though it had left its group"
-    );
+    let said = world.eclusa(&["jobs", "output", "2"]).out;
+    assert!(said.contains("polite\n"), "it was asked, though it had left its group: {said}");
     let doctor = world.eclusa(&["doctor"]);
     assert!(doctor.out.contains("job 3: runs, started "), "{doctor:?}");
     assert_eq!(world.eclusa(&["jobs", "end", "--all"]).code, 0);
