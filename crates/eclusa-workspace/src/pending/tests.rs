@@ -206,7 +206,9 @@ fn killed_while_it_is_taken_nothing_is_lost_and_nothing_applied_twice() {
                 drop(run);
                 take(&next, 1, 3);
             }
-            Err(err) => assert!(matches!(err, PendingError::Applied { by: 2, .. }), "{step}: {err}"),
+            Err(err) => {
+                assert!(matches!(err, PendingError::Applied { by: 2, .. }), "{step}: {err}")
+            }
         }
         assert_eq!(world.file("a.txt").unwrap(), new("new\n").unwrap(), "step {step}");
         assert_eq!(next.entries().unwrap().len(), 1, "step {step}");
