@@ -127,11 +127,11 @@ pub(super) struct Keeping<'a> {
     pub(super) sandbox: Option<&'a str>,
     pub(super) time: Duration,
     pub(super) number: u64,
-    kept: OnceCell<Kept>,
+    kept: OnceCell<KeptReference>,
 }
 
 /// What is kept.
-struct Kept {
+struct KeptReference {
     reference: PendingRef,
     changes: Arc<Changes>,
 }
@@ -194,7 +194,7 @@ impl<'a> Keeping<'a> {
             let terms = PendingTerms { asked: true, keep: self.setup.limits.keep };
             let run = self.write(question, terms).await?;
             let reference = PendingRef { call: run.call, sha256: run.sha256 };
-            Ok(Kept { reference, changes: Arc::new(run.changes) })
+            Ok(KeptReference { reference, changes: Arc::new(run.changes) })
         };
         Ok(self.kept.get_or_try_init(keep).await?.reference)
     }

@@ -59,7 +59,7 @@ pub(crate) async fn decide(
     mut call: Reviewed,
     trail: &mut Trail,
 ) -> Result<Permit, Stop> {
-    let mut edited = false;
+    let mut written = false;
     for _ in 0..=MAX_EDITS {
         let verdict = judge(setup, run, call.call());
         trail.uses.approved = false;
@@ -77,7 +77,7 @@ pub(crate) async fn decide(
             return Err(Stop::denied(Decider::Policy, why));
         }
         // Whoever wrote these arguments has said yes to them, unless a rule says who must.
-        let answered = edited && verdict.requirements().next().is_none();
+        let answered = written && verdict.requirements().next().is_none();
         trail.uses.approved = answered && verdict.decision == Decision::Ask;
         match run_preflight(setup, run, call.call(), answered, trail).await? {
             Approved::Yes => {
@@ -87,9 +87,9 @@ pub(crate) async fn decide(
             Approved::Edited(args) => {
                 let required =
                     trail.verdict.as_ref().is_some_and(|it| it.requirements().next().is_some());
-                edited = !required;
-                let new = call.with_args(args, trail)?;
-                call = Box::pin(review(setup, new, trail)).await?;
+                written = !required;
+                let edited = call.with_args(args, trail)?;
+                call = Box::pin(review(setup, edited, trail)).await?;
                 trail.edited = true;
             }
         }
