@@ -2,10 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::{CommitError, Committed, Intent, Workspace, op};
+use super::{CommitError, Committed, Intent, IoFailure, Workspace, op};
 use crate::{
     Changes, Durability, GitRun,
-    git::{self, locks::GitLocks},
+    git::{
+        self,
+        locks::{GitLocks, LockError},
+    },
 };
 
 impl Workspace {
@@ -54,7 +57,7 @@ impl Workspace {
             Some(runs) => runs.to_vec(),
             None => git::runs(&self.root, changes, self),
         };
-        let _locks = GitLocks::take(&self.root, self.state(), changes, &runs)?;
+        let _locks = GitLocks::take(&self.root, self.state(), changes, &runs).map_err(unlocked)?;
         let changes = match runs.is_empty() {
             true => Cow::Borrowed(changes),
             false => Cow::Owned(git::rebase(&self.root, changes, &runs, self)),
@@ -65,5 +68,17 @@ impl Workspace {
             self.transact(&mut held, &intent, items, durability)?;
         }
         Ok(Committed { call, paths, aside })
+    }
+}
+
+/// Git's own locks cannot be had.
+fn unlocked(err: LockError) -> CommitError {
+    match err {
+        LockError::Held(path) => {
+            let why = "another git is at work there; try again when it has ended, or remove this file if \
+                       none runs";
+            CommitError::Unfit { path, why: why.to_owned() }
+        }
+        LockError::Io(path, err) => CommitError::Failed(IoFailure::at("lock", &path)(err)),
     }
 }

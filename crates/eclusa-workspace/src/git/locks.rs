@@ -13,7 +13,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::GitRun;
-use crate::{Changes, CommitError, Durability, IoFailure, private_file};
+use crate::{Changes, Durability, private_file};
 
 /// How long another git is waited for.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -28,6 +28,14 @@ struct Noted {
     locks: Vec<PathBuf>,
 }
 
+/// Why a lock cannot be had.
+pub(crate) enum LockError {
+    /// Another git has it: the lock, from the workspace.
+    Held(PathBuf),
+    /// The disk or the kernel refused.
+    Io(PathBuf, io::Error),
+}
+
 /// Locks that are held. They are removed when this is dropped.
 pub(crate) struct GitLocks {
     state: PathBuf,
@@ -40,12 +48,12 @@ impl GitLocks {
         state: &Path,
         changes: &Changes,
         runs: &[GitRun],
-    ) -> Result<Option<GitLocks>, CommitError> {
+    ) -> Result<Option<GitLocks>, LockError> {
         let locks = names(root, changes, runs);
         let Some(first) = runs.first().filter(|_| !locks.is_empty()) else { return Ok(None) };
         let source = root.join(&first.dir).join(format!("eclusa-{}", std::process::id()));
         let noted = Noted { source: source.clone(), locks: locks.clone() };
-        let failed = |err| CommitError::Failed(IoFailure::at("lock", &source)(err));
+        let failed = |err| LockError::Io(source.clone(), err);
         let text = serde_json::to_vec(&noted).map_err(|err| failed(err.into()))?;
         private_file::write(&file(state), text, Durability::Crash).map_err(failed)?;
         let held = GitLocks { state: state.to_owned() };
@@ -57,14 +65,12 @@ impl GitLocks {
                 match fs::hard_link(&source, &lock) {
                     Ok(()) => break,
                     Err(err) if err.kind() != io::ErrorKind::AlreadyExists => {
-                        return Err(CommitError::Failed(IoFailure::at("lock", &lock)(err)));
+                        return Err(LockError::Io(lock, err));
                     }
                     Err(_) if Instant::now() < until => thread::sleep(LOOK),
                     Err(_) => {
                         let path = lock.strip_prefix(root).unwrap_or(&lock).to_owned();
-                        let why = "another git is at work there; try again when it has ended, or \
-                                   remove this file if none runs";
-                        return Err(CommitError::Unfit { path, why: why.to_owned() });
+                        return Err(LockError::Held(path));
                     }
                 }
             }
