@@ -137,7 +137,8 @@ impl Workspace {
             true => plan.items(self, &dirs)?,
             false => {
                 let inverse = self.inverse(&undone.calls)?;
-                _locks = GitLocks::take(self.root(), self.state(), &inverse, &git)?;
+                _locks = GitLocks::take(self.root(), self.state(), &inverse, &git)
+                    .map_err(CommitError::from)?;
                 changes = git::rebase(self.root(), &inverse, &git, self);
                 (op::plan(&changes)?, plan.into_history())
             }
@@ -175,7 +176,8 @@ impl Workspace {
         let plan = plan::UndoPlan::new(self, &dirs, targets)?;
         let (mut undone, git) = (plan.outcome(), plan.git(&dirs));
         let inverse = self.inverse(&undone.calls)?;
-        let _locks = GitLocks::take(self.root(), self.state(), &inverse, &git)?;
+        let _locks =
+            GitLocks::take(self.root(), self.state(), &inverse, &git).map_err(CommitError::from)?;
         let mut changes = git::rebase(self.root(), &inverse, &git, self);
         loop {
             let mut items = op::plan(&changes)?;

@@ -57,7 +57,7 @@ impl Workspace {
             Some(runs) => runs.to_vec(),
             None => git::runs(&self.root, changes, self),
         };
-        let _locks = GitLocks::take(&self.root, self.state(), changes, &runs).map_err(unlocked)?;
+        let _locks = GitLocks::take(&self.root, self.state(), changes, &runs)?;
         let changes = match runs.is_empty() {
             true => Cow::Borrowed(changes),
             false => Cow::Owned(git::rebase(&self.root, changes, &runs, self)),
@@ -71,14 +71,15 @@ impl Workspace {
     }
 }
 
-/// Git's own locks cannot be had.
-fn unlocked(err: LockError) -> CommitError {
-    match err {
-        LockError::Held(path) => {
-            let why = "another git is at work there; try again when it has ended, or remove this file if \
-                       none runs";
-            CommitError::Unfit { path, why: why.to_owned() }
+impl From<LockError> for CommitError {
+    fn from(err: LockError) -> CommitError {
+        match err {
+            LockError::Held(path) => {
+                let why = "another git is at work there; try again when it has ended, or remove this file \
+                           if none runs";
+                CommitError::Unfit { path, why: why.to_owned() }
+            }
+            LockError::Io(path, err) => CommitError::Failed(IoFailure::at("lock", &path)(err)),
         }
-        LockError::Io(path, err) => CommitError::Failed(IoFailure::at("lock", &path)(err)),
     }
 }
