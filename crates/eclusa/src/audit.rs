@@ -113,10 +113,13 @@ impl Draft {
         }
         let start = Draft::start_in(&body)
             .map_err(|_| unfit("it is not JSON, or its `start` is not a number"))?;
-        let value = serde_json::from_str(&body).ok();
-        let body = value.as_ref().and_then(form::canonical).unwrap_or(body);
-        let draft = Draft { start, question: None, number_at: None, body };
-        draft.fits().map(|()| draft)
+        let mut draft = Draft { start, question: None, number_at: None, body };
+        draft.fits()?;
+        let value = serde_json::from_str(&draft.body).ok();
+        if let Some(canonical) = value.as_ref().and_then(form::canonical) {
+            draft.body = canonical;
+        }
+        Ok(draft)
     }
 
     /// A record of a call. The first of a call has a place for the call's number, and no text in a

@@ -3,7 +3,11 @@
 
 use std::sync::{Arc, PoisonError};
 
-use eclusa::{Gate, Origin, Reply, Run, ToolCall, approve::QueuedQuestion, one_line};
+use eclusa::{
+    Gate, Origin, Reply, Run, ToolCall,
+    approve::{QuestionState, QueuedQuestion},
+    one_line,
+};
 use futures::{FutureExt as _, future::BoxFuture};
 use rmcp::{
     ErrorData, RoleServer,
@@ -143,7 +147,13 @@ impl Server {
         let invalid = |problem: String| Err(ErrorData::invalid_params(problem, None));
         if !queued.state.is_open() {
             let (number, state) = (queued.id, queued.state);
-            return invalid(format!("approval {number} is {state}; the call was not run"));
+            let became = match (state, queued.question.pending) {
+                (QuestionState::Taken, Some(_)) => {
+                    "it had run, and a yes has applied what it changed; look at the files"
+                }
+                _ => "the call was not run",
+            };
+            return invalid(format!("approval {number} is {state}; {became}"));
         }
         if !queued.asker_away {
             return invalid("another process waits for this call".to_owned());

@@ -61,7 +61,7 @@ pub(crate) fn question(time: Duration) -> Question {
         principal: "agent-7".to_owned(),
         session: "talk".to_owned(),
         time,
-        keep: Duration::from_secs(5 * 60),
+        keep: time,
         pending: None,
     }
 }

@@ -277,7 +277,7 @@ async fn live_directories_are_written_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whom_it_tried_to_reach_is_shown_with_the_changes() {
+async fn whom_it_tried_to_reach_is_told() {
     eclusa_testing::needs!(Namespaces);
     let world = World::new(Answer::Once, |it| it.hosts = vec!["allowed.example".to_owned()]);
     let script = "at=${https_proxy#http://}; exec 3<>/dev/tcp/${at%:*}/${at#*:}
@@ -290,8 +290,6 @@ async fn whom_it_tried_to_reach_is_shown_with_the_changes() {
         "{}",
         reply.text()
     );
-    let shown = world.previews().join("\n");
-    assert!(shown.starts_with("! it tried to reach other.example:443: "), "{shown}");
     assert_eq!(reply.data().unwrap()["network"][0]["allowed"], false);
 }
 

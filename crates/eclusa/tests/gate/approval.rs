@@ -130,6 +130,7 @@ async fn the_next_approver_is_tried_only_when_nobody_could_be_reached() {
 async fn what_a_person_edits_is_validated_reviewed_and_judged_again() {
     // Invariant 2, A6
     let told = r#"a person changed the arguments: {"text":"ls"}"#;
+    let world = || world().output(200);
     check(world().person([edit("ls")]), call("bash", "git push"), &format!("{told}\ndid: ls"), RAN)
         .await;
     check(
@@ -164,18 +165,6 @@ async fn what_a_person_edits_is_validated_reviewed_and_judged_again() {
         call("bash", "git x"),
         "a person changed the arguments: {\"text\":\"ab\"}\ndid: ab",
         RAN,
-    )
-    .await;
-}
-
-#[tokio::test]
-async fn endless_editing_ends() {
-    let edits = vec![edit("git a"); 20];
-    check(
-        world().person(edits),
-        call("bash", "git push"),
-        "denied by a person: edited more than 8 times; nothing was run",
-        "ended:denied_by_person",
     )
     .await;
 }

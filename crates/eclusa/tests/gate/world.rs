@@ -194,6 +194,12 @@ pub(crate) fn world() -> World {
 }
 
 impl World {
+    /// With room for so many bytes of output.
+    pub(crate) fn output(mut self, bytes: usize) -> World {
+        self.limits.output = bytes;
+        self
+    }
+
     /// With somebody who gives these answers.
     pub(crate) fn person(mut self, answers: impl IntoIterator<Item = Answer>) -> World {
         self.person.answers.lock().unwrap().extend(answers.into_iter().map(Ok));

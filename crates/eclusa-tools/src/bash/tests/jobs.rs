@@ -219,7 +219,6 @@ async fn what_a_command_leaves_running_is_a_job() {
     assert_eq!(reply.code(), "ok", "{}", reply.content());
     assert!(reply.text().contains("as job 1"), "{}", reply.text());
     assert_eq!(world.read("made.txt").as_deref(), Some("made\n"), "what the call wrote is applied");
-    until(&world, 1, "begun").await;
     let reply = world.pass("jobs", json!({"action": "end", "id": 1})).await;
     assert!(reply.text().contains("ended"), "{}", reply.text());
     until(&world, 1, "cleaned").await;
