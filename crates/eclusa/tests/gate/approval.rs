@@ -129,7 +129,7 @@ async fn the_next_approver_is_tried_only_when_nobody_could_be_reached() {
 #[tokio::test]
 async fn what_a_person_edits_is_validated_reviewed_and_judged_again() {
     // Invariant 2, A6
-    let told = r#"a person changed the arguments: {"text":"ls"}"#;
+    let told = r#"a person changed the arguments: {"count":1,"text":"ls"}"#;
     let world = || world().output(200);
     check(world().person([edit("ls")]), call("bash", "git push"), &format!("{told}\ndid: ls"), RAN)
         .await;
@@ -151,7 +151,7 @@ async fn what_a_person_edits_is_validated_reviewed_and_judged_again() {
     let world_ = check(
         world().person([edit("git b")]),
         call("bash", "git a"),
-        "a person changed the arguments: {\"text\":\"git b\"}\ndid: git b",
+        "a person changed the arguments: {\"count\":1,\"text\":\"git b\"}\ndid: git b",
         RAN,
     )
     .await;
@@ -163,7 +163,7 @@ async fn what_a_person_edits_is_validated_reviewed_and_judged_again() {
     check(
         world().reviewer(no_semicolons).person([edit("a;b")]),
         call("bash", "git x"),
-        "a person changed the arguments: {\"text\":\"ab\"}\ndid: ab",
+        "a person changed the arguments: {\"count\":1,\"text\":\"ab\"}\ndid: ab",
         RAN,
     )
     .await;
