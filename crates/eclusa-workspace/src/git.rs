@@ -93,8 +93,13 @@ pub(crate) fn joined(runs: impl IntoIterator<Item = GitRun>) -> Vec<GitRun> {
 pub(crate) fn runs(root: &Path, changes: &Changes, contents: &impl Contents) -> Vec<GitRun> {
     let dirs: BTreeSet<PathBuf> =
         changes.iter().filter_map(|it| repository(root, &it.path)).map(|it| it.0).collect();
+    // One that goes with all that is in it has nothing left to be compared, and no place for a lock.
+    let goes = |dir: &PathBuf| {
+        let changed = dir.ancestors().filter_map(|it| changes.get(it));
+        changed.into_iter().any(|it| !matches!(it.after, Some(Node::Directory { .. })))
+    };
     let read = |dir: PathBuf| run(root, dir, changes, contents);
-    dirs.into_iter().filter_map(read).collect()
+    dirs.into_iter().filter(|it| !goes(it)).filter_map(read).collect()
 }
 
 /// The repository that a path lies in, and the rest of the path.

@@ -81,7 +81,9 @@ fn stays_and_comes_true(start: &str, script: &str) {
     run(&plainly, script);
     let expected = plain(&tree(&plainly));
     let _ = Command::new("chmod").args(["-R", "u+rwX"]).arg(&plainly).status();
-    if !script.contains("pipe") && !script.contains("fifo") && !script.contains("rm -rf ./*") {
+    // Objects of git are only added: what a script did to one is not what is applied.
+    let odd = ["pipe", "fifo", "rm -rf ./*", ".git/objects"];
+    if !odd.iter().any(|it| script.contains(it)) {
         let told = told(&outcome);
         world.workspace.commit(1, &outcome.changes, Durability::Crash).unwrap();
         assert_eq!(plain(&world.tree()), expected, "committed: {script}: {told:?}");
