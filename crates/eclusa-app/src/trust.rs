@@ -4,7 +4,7 @@
 use std::{fs, io};
 
 use eclusa::Hash;
-use eclusa_config::{Layer, ProjectEntries};
+use eclusa_config::{Config, Layer};
 
 use crate::{paths::Paths, remember::replace};
 
@@ -36,7 +36,7 @@ pub fn holds(paths: &Paths, text: &str, below: &[Layer]) -> bool {
         // Earlier versions kept the digest alone.
         return false;
     }
-    match (ProjectEntries::of(below, text), ProjectEntries::of(below, &earlier)) {
+    match (Config::project_entries(below, text), Config::project_entries(below, &earlier)) {
         (Ok(now), Ok(earlier)) => now.is_covered_by(&earlier),
         _ => false,
     }

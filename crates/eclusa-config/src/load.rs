@@ -3,8 +3,8 @@
 use eclusa::Mode;
 
 use crate::{
-    Config, ConfigError, ConfigErrors, Layer, PreflightReach, PreflightSettings, Setting, Trust,
-    merge, schema, shipped, source::LayerReader,
+    Config, ConfigError, ConfigErrors, Layer, PreflightReach, PreflightSettings, ProjectEntries,
+    Setting, Trust, merge, schema, shipped, source::LayerReader,
 };
 
 impl Config {
@@ -55,9 +55,12 @@ impl Config {
         if errors.is_empty() { Ok(config) } else { Err(ConfigErrors(errors)) }
     }
 
-    /// The same, with every setting listed.
-    pub(super) fn listed(layers: &[Layer]) -> Result<Config, ConfigErrors> {
-        Config::read(layers, true)
+    /// The entries of a text of this project, over the files that lie below it.
+    pub fn project_entries(below: &[Layer], text: &str) -> Result<ProjectEntries, ConfigErrors> {
+        let vouched = below.iter().filter(|it| it.trust != Trust::Project);
+        let mut layers: Vec<Layer> = vouched.cloned().collect();
+        layers.push(Layer::of_project("project", text));
+        Config::read(&layers, true).map(|it| it.entries)
     }
 
     /// The JSON Schema of a configuration file. Files are checked against this very schema.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Config, ConfigErrors, Layer, Setting, Trust};
+use crate::Setting;
 
 /// The entries of a project's file: those that loosen what holds without it, and all others.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -12,14 +12,6 @@ pub struct ProjectEntries {
 }
 
 impl ProjectEntries {
-    /// The entries of a text of this project, over the files that lie below it.
-    pub fn of(below: &[Layer], text: &str) -> Result<ProjectEntries, ConfigErrors> {
-        let mut layers: Vec<Layer> =
-            below.iter().filter(|it| it.trust != Trust::Project).cloned().collect();
-        layers.push(Layer::of_project("project", text));
-        Config::listed(&layers).map(|it| it.entries)
-    }
-
     /// True when trust in the earlier text holds for this one: nothing loosens that did not then, and everything
     /// that tightened then still does. A denial that is gone is a loosening.
     pub fn is_covered_by(&self, earlier: &ProjectEntries) -> bool {

@@ -38,13 +38,13 @@ struct Unambiguous(Value);
 
 impl<'de> Deserialize<'de> for Unambiguous {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Unambiguous, D::Error> {
-        from.deserialize_any(Reader).map(Unambiguous)
+        from.deserialize_any(UnambiguousReader).map(Unambiguous)
     }
 }
 
-struct Reader;
+struct UnambiguousReader;
 
-impl<'de> Visitor<'de> for Reader {
+impl<'de> Visitor<'de> for UnambiguousReader {
     type Value = Value;
 
     fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {

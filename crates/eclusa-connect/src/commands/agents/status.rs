@@ -1,6 +1,5 @@
-//! `eclusa status`: what is held in each agent, by what, and what is still open. It says no more
-//! than what stands in the settings; nothing is called proven that was not tried here, with this
-//! program of the agent and these settings.
+//! `eclusa status`: what is held in each agent, by what, and what is still open. Nothing is called proven that
+//! was not tried here, with this program of the agent and these settings.
 
 use std::{
     fmt,
