@@ -33,8 +33,9 @@ def eclusa(*words, cwd=None, given=""):
     try:
         ran = subprocess.run([ECLUSA, *words], input=given, capture_output=True, text=True, cwd=cwd, timeout=120)
         code, out, err = ran.returncode, ran.stdout, ran.stderr
-    except subprocess.TimeoutExpired:
-        code, out, err = 124, "", "it did not end within two minutes"
+    except subprocess.TimeoutExpired as late:
+        # What it had said shows where it stood.
+        code, out, err = 124, (late.stdout or b"").decode(), "it did not end within two minutes"
     return {"code": code, "out": out, "err": err, "seconds": round(time.monotonic() - began, 2)}
 
 

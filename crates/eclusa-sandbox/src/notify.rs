@@ -70,14 +70,20 @@ trait Observer: Send + 'static {
 #[must_use = "calls wait for ever when nobody answers them"]
 pub struct Watching<Found> {
     wake: Arc<OwnedFd>,
-    thread: Option<JoinHandle<Found>>,
+    /// Ends with the descriptor. If it panics the descriptor is closed, and whoever waits is told so.
+    thread: Option<JoinHandle<(Found, OwnedFd)>>,
 }
 
 impl<Found> Watching<Found> {
     /// Answers what still waits, ends, and returns what was found. To be called when the command
     /// has ended with everything it started: a call that is made later fails, as if the kernel did
     /// not know it.
-    pub fn finish(mut self) -> io::Result<Found> {
+    pub fn finish(self) -> io::Result<Found> {
+        self.leave().map(|it| it.0)
+    }
+
+    /// The same, with the descriptor on which later calls wait for whoever answers next.
+    pub(crate) fn leave(mut self) -> io::Result<(Found, OwnedFd)> {
         let thread = self.thread.take().ok_or_else(|| io::Error::other("it has finished"))?;
         let _ = rustix::io::write(&*self.wake, &1_u64.to_ne_bytes());
         thread.join().map_err(|_| io::Error::other("the thread that answers calls has panicked"))
@@ -119,7 +125,7 @@ fn watch<O: Observer>(listener: OwnedFd, mut observer: O) -> io::Result<Watching
                 SyscallAnswer::Fail(errno) => kernel::reply(&listener, call.id, Some(errno)),
             };
         }
-        observer.finish()
+        (observer.finish(), listener)
     };
     let thread = std::thread::Builder::new().name("notify".to_owned()).spawn(serve)?;
     Ok(Watching { wake, thread: Some(thread) })

@@ -99,3 +99,10 @@ pub(super) fn wake_quickly(listener: &OwnedFd) {
     // SAFETY: takes a number, not a pointer.
     unsafe { libc::ioctl(listener.as_raw_fd(), SET_FLAGS, SYNC_WAKE_UP) };
 }
+
+/// The process group of a process; 0 where the group is of another namespace, which rustix does not take.
+pub(super) fn group_of(process: i32) -> rustix::io::Result<i32> {
+    // SAFETY: takes and gives numbers.
+    let group = unsafe { libc::getpgid(process) };
+    if group == -1 { Err(Errno::SRCH) } else { Ok(group) }
+}

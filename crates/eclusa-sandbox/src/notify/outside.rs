@@ -10,7 +10,6 @@ use std::{io, os::fd::OwnedFd, path::PathBuf};
 use rustix::{
     fs::{AtFlags, CWD, Gid, Mode, OFlags, ResolveFlags, Timestamps, Uid, XattrFlags},
     io::Errno,
-    process::Pid,
 };
 
 use crate::{arch, exit::DirRenames};
@@ -19,7 +18,7 @@ use super::{
     Observer, SyscallAnswer, Watching,
     caller::Caller,
     identity,
-    kernel::Call,
+    kernel::{self, Call},
     network::{Reachable, SOCKETS},
     watch,
 };
@@ -118,11 +117,11 @@ impl OwnSide {
         if to_group && (target == 0 || target == -self.group) {
             return SyscallAnswer::GoOn;
         }
-        let Some(process) = (target > 0).then(|| Pid::from_raw(target)).flatten() else {
+        if target <= 0 {
             return SyscallAnswer::Fail(Errno::PERM);
-        };
-        match rustix::process::getpgid(Some(process)) {
-            Ok(group) if group.as_raw_pid() == self.group => SyscallAnswer::GoOn,
+        }
+        match kernel::group_of(target) {
+            Ok(group) if group == self.group => SyscallAnswer::GoOn,
             Ok(_) => SyscallAnswer::Fail(Errno::PERM),
             Err(errno) => SyscallAnswer::Fail(errno),
         }

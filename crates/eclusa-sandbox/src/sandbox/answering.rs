@@ -10,8 +10,7 @@ use crate::notify::{self, OwnSide, Watching};
 pub(super) enum Answering {
     Nobody,
     Waiting(OwnedFd),
-    /// With the descriptor itself, for whoever watches next.
-    At(Watching<DirRenames>, Option<OwnedFd>),
+    At(Watching<DirRenames>),
 }
 
 impl Answering {
@@ -23,12 +22,11 @@ impl Answering {
     /// who helps them.
     pub(super) fn begin(&mut self, own: &mut Option<OwnSide>, staged: &[PathBuf], group: i32) {
         if let Answering::Waiting(listener) = std::mem::replace(self, Answering::Nobody) {
-            let again = listener.try_clone().ok();
             let watching = match own.take() {
                 Some(own) => own.hold(listener, group),
                 None => notify::help_renames(listener, staged.to_vec()),
             };
-            *self = watching.map_or(Answering::Nobody, |it| Answering::At(it, again));
+            *self = watching.map_or(Answering::Nobody, Answering::At);
         }
     }
 
@@ -37,16 +35,13 @@ impl Answering {
         match self {
             Answering::Nobody => None,
             Answering::Waiting(listener) => Some(listener),
-            Answering::At(watching, again) => {
-                let _ = watching.finish();
-                again
-            }
+            Answering::At(watching) => watching.leave().ok().map(|it| it.1),
         }
     }
 
     pub(super) fn finish(self) -> DirRenames {
         match self {
-            Answering::At(watching, _) => watching.finish().unwrap_or_default(),
+            Answering::At(watching) => watching.finish().unwrap_or_default(),
             Answering::Nobody | Answering::Waiting(_) => DirRenames::default(),
         }
     }
