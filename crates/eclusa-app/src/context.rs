@@ -7,7 +7,9 @@ use std::{
 };
 
 use eclusa::{
-    AuditSink, Files, Hash, Mode, Redactor, Registry, Run, Scene, Spool, Workspace,
+    AuditSink, Decision, Files, Hash, Mode, Redactor, Registry, Rule, Run, Scene, Spool, Workspace,
+    policy::{EffectLimits, denied_outright},
+    registry::Registered,
     spool::MemorySpool,
 };
 use eclusa_config::{Config, Layer};
@@ -17,6 +19,7 @@ use crate::{
     config_layers::{self, layers, unusable},
     failure::Failure,
     global::Global,
+    open_model::{SCRIPT, unknown_model},
     paths::{self, Paths},
     person,
     read_text::read_text,
@@ -135,7 +138,15 @@ impl AppContext {
             spool,
             examples: self.example_tools,
         };
-        tools.registry()
+        let registry = tools.registry()?;
+        let (rules, effects) = (self.config.rules.clone(), self.config.effects.clone());
+        registry.hide(move |tool| denial(&rules, &effects, tool).is_some());
+        Ok(registry)
+    }
+
+    /// What denies every call of a tool, if anything does: models are not offered it.
+    pub fn denial(&self, tool: &Registered) -> Option<String> {
+        denial(&self.config.rules, &self.config.effects, tool)
     }
 
     /// The files of the workspace, as tools reach them.
@@ -187,6 +198,16 @@ impl AppContext {
             }
             tracing::warn!("{unknown}");
         }
+        for persona in &self.config.personas {
+            let model = persona.model.as_deref().filter(|it| !it.starts_with(SCRIPT));
+            if let Some(model) = model
+                && let Err(near) = self.config.model(model)
+            {
+                let at =
+                    Failure::usage(format!("{}: {}", persona.origin, unknown_model(model, near)));
+                return Err(at.hint("`eclusa models` lists them"));
+            }
+        }
         Ok(())
     }
 }
@@ -194,4 +215,12 @@ impl AppContext {
 /// Tools that only some commands have, those of other agents among them.
 fn is_contextual(tool: &str) -> bool {
     CONTEXTUAL_TOOLS.contains(&tool) || tool.starts_with("agent_") || tool.starts_with("agent.")
+}
+
+fn denial(rules: &[Rule], effects: &EffectLimits, tool: &Registered) -> Option<String> {
+    if effects.delete == Decision::Deny && tool.facts().audit_operation == "delete" {
+        return Some("`effects.delete`".to_owned());
+    }
+    let rule = denied_outright(rules, tool.name(), tool.facts(), tool.server())?;
+    Some(format!("the rule at {}", rule.written_at()))
 }

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// What the command line calls a model that says what a file says.
-const SCRIPT: &str = "script:";
+pub(crate) const SCRIPT: &str = "script:";
 
 /// So long a command may take to print a key.
 const MAX_KEY_TIME: Duration = Duration::from_secs(30);
@@ -41,11 +41,17 @@ pub async fn open_model(
             .map_err(|err| Failure::usage(format!("the script `{file}` is wrong: {err}")))?;
         return Ok(OpenedModel { model: Arc::new(model), secret: None });
     }
-    let settings = config.models.iter().find(|it| it.name == name).ok_or_else(|| {
-        Failure::usage(format!("no model is called `{name}`"))
+    let settings = config.model(name).map_err(|near| {
+        Failure::usage(unknown_model(name, near))
             .hint("`eclusa models` lists them; `script:FILE` says what a file says")
     })?;
     open(workspace, settings).await
+}
+
+/// The sentence about a model that nobody has configured.
+pub(crate) fn unknown_model(name: &str, near: Option<&str>) -> String {
+    let near = near.map(|it| format!("; did you mean `{it}`?")).unwrap_or_default();
+    format!("no model is called `{name}`{near}")
 }
 
 /// The model that these settings describe, with its key.

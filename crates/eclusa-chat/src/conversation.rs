@@ -225,7 +225,12 @@ impl Conversation {
             session: self.head.id.as_str().into(),
             turn: self.turn,
             cancel: cancel.clone(),
-            tools: self.persona.tools.as_ref().map(|it| it.iter().cloned().collect()),
+            tools: self.persona.tools.as_ref().map(|it| {
+                let registry = self.gate.registry();
+                // By their own names, whichever the person used.
+                let own = |name: &String| registry.get(name).map(|it| it.name().to_owned());
+                it.iter().map(|it| own(it).unwrap_or_else(|| it.clone())).collect()
+            }),
             park_absent: true,
             ..run.clone()
         };

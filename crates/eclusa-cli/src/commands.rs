@@ -9,6 +9,7 @@ mod check;
 mod completions;
 mod config;
 mod demo;
+mod disk;
 mod doctor;
 mod init;
 mod jobs;
@@ -55,6 +56,7 @@ pub(crate) enum Command {
     #[command(flatten)]
     Agents(AgentsCommand),
     Doctor(doctor::DoctorArgs),
+    Disk(disk::DiskArgs),
     #[command(aliases = ["explain", "why"])]
     Check(check::CheckArgs),
     Tools(tools::ToolsArgs),
@@ -104,6 +106,7 @@ impl Command {
                 !matches!(args.what, Some(SessionsSubcommand::Resume { .. }))
             }
             Command::Doctor(_)
+            | Command::Disk(_)
             | Command::Tools(_)
             | Command::Models(_)
             | Command::Personas
@@ -139,6 +142,7 @@ pub(crate) async fn run(
         Command::Jobs(args) => jobs::run(&paths(&global)?, args, global.json).await,
         Command::Agents(command) => agents::run(&global, command).await,
         Command::Doctor(_) => doctor::run(&global).await,
+        Command::Disk(args) => disk::run(&open_anyway(&global)?, &args, global.json),
         Command::Check(args) => check::run(&open(&global)?, args, global.json).await,
         Command::Tools(args) => tools::run(&open(&global)?, args, global.json).await,
         Command::Feed(args) => feed::run(&open(&global)?, args, global.json).await,

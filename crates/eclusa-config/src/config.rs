@@ -19,7 +19,7 @@ use eclusa::{
 use crate::{
     AgentSettings, ApprovalsSettings, CommandSettings, CommandTool, ConfigError, Layer,
     ModelSettings, NotificationSettings, PersonaSettings, PreflightSettings, ProjectEntries,
-    RedactSettings, ReviewerSettings, Setting, TurnSettings, WebSettings, shipped,
+    RedactSettings, ReviewerSettings, Setting, TurnSettings, WebSettings, error::nearest, shipped,
 };
 
 /// The configuration, as meant.
@@ -188,9 +188,9 @@ impl Config {
         }
     }
 
-    /// The tools that rules and reviewers name and nobody has registered (C19). A rule about a
-    /// tool that is spelt otherwise would never apply. Shipped rules may know tools that are not
-    /// there.
+    /// The tools that rules, reviewers and personas name and nobody has registered (C19). A rule about a
+    /// tool that is spelt otherwise would never apply, and a persona would lack the tool. Shipped rules may
+    /// know tools that are not there.
     pub fn unknown_tools(&self, registry: &Registry) -> Vec<UnknownTool> {
         let of_rules = self
             .rules
@@ -201,8 +201,12 @@ impl Config {
             .reviewers
             .iter()
             .flat_map(|it| it.names.named().map(|name| (name, it.origin.as_str())));
+        let of_personas = self.personas.iter().flat_map(|it| {
+            it.tools.iter().flatten().map(|name| (name.as_str(), it.origin.as_str()))
+        });
         of_rules
             .chain(of_reviewers)
+            .chain(of_personas)
             // Which tools a server has is known once it has started.
             .filter(|(name, _)| !registry.has(name) && !name.starts_with("mcp_"))
             .map(|(name, origin)| UnknownTool {
@@ -211,5 +215,22 @@ impl Config {
                 nearest: registry.nearest(name),
             })
             .collect()
+    }
+
+    /// The model of this name, whatever its case; or the name that is nearest to it.
+    pub fn model(&self, name: &str) -> Result<&ModelSettings, Option<&str>> {
+        let found = self.models.iter().find(|it| it.name == name);
+        let found =
+            found.or_else(|| self.models.iter().find(|it| it.name.eq_ignore_ascii_case(name)));
+        found.ok_or_else(|| nearest(name, self.models.iter().map(|it| it.name.as_str())))
+    }
+
+    /// The persona of this name, whatever its case; or the name that is nearest to it.
+    pub fn persona(&self, name: &str) -> Result<&PersonaSettings, Option<&str>> {
+        let all = &self.personas;
+        let found = all.iter().find(|it| it.name == name);
+        let found = found.or_else(|| all.iter().find(|it| it.name.eq_ignore_ascii_case(name)));
+        let names = all.iter().map(|it| it.name.as_str()).chain(["coder"]);
+        found.ok_or_else(|| nearest(name, names))
     }
 }

@@ -140,7 +140,7 @@ impl Problem {
 }
 
 /// The word that is meant, if one is near enough.
-pub(super) fn nearest<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let far = (word.chars().count() / 3).max(1) + 1;
     words
         .into_iter()

@@ -140,7 +140,10 @@ impl Gateway {
         let start =
             |settings| Upstream::start(settings, world.clone(), spread.clone(), ending.clone());
         let servers = servers.into_iter().map(start).collect();
-        Arc::new(Gateway { servers, spread, plain, ending })
+        let gateway = Arc::new(Gateway { servers, spread, plain, ending });
+        let weak = Arc::downgrade(&gateway);
+        world.registry.explain_missing(move |tool| weak.upgrade()?.down_message(tool));
+        gateway
     }
 
     /// Waits until every server has told its tools, or has failed to in its time.
@@ -162,7 +165,7 @@ impl Gateway {
     }
 
     /// Why there is no tool of this name, if it would be one of a server that is down.
-    pub(crate) fn down_message(&self, tool: &str) -> Option<String> {
+    fn down_message(&self, tool: &str) -> Option<String> {
         let down = self.servers.iter().filter(|it| it.owns_name(tool));
         down.filter_map(|it| it.down_message()).next()
     }

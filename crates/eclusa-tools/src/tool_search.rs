@@ -81,7 +81,8 @@ impl TypedTool for ToolSearch {
         let Some(registry) = self.registry.upgrade() else {
             return Err(ToolError::new("the tools are not there any more; go on without"));
         };
-        let found = registry.search(&args.query, &self.scene);
+        let mut found = registry.search(&args.query, &self.scene);
+        found.retain(|it| !registry.is_hidden(&it.tool));
         let count = found.len();
         let mut text = String::new();
         let mut tools = Vec::new();

@@ -233,6 +233,7 @@ impl Gate {
                 nearest.retain(|it| among(it));
                 Err(Stop::UnknownTool { name, nearest })
             }
+            Err(unavailable @ Stop::Unavailable { .. }) if among(name) => Err(unavailable),
             _ => Err(Stop::UnknownTool { name: name.to_owned(), nearest: Vec::new() }),
         }
     }

@@ -18,6 +18,11 @@ pub enum Stop {
         /// Names that look like it, nearest first.
         nearest: Vec<String>,
     },
+    /// The tool could be there and is not, because its server is down or has not started.
+    Unavailable {
+        /// What is known of it.
+        why: String,
+    },
     /// What the model wrote could not be read as a call.
     Malformed(String),
     /// Another call of the same turn has this id already.
@@ -125,6 +130,7 @@ impl Stop {
     pub fn code(&self) -> &'static str {
         match self {
             Stop::UnknownTool { .. } => "unknown_tool",
+            Stop::Unavailable { .. } => "tool_unavailable",
             Stop::Malformed(_) => "malformed_call",
             Stop::DuplicateId => "duplicate_id",
             Stop::InvalidArgs(_) => "invalid_args",
@@ -170,6 +176,7 @@ impl Stop {
     pub fn is_refusal(&self) -> bool {
         match self {
             Stop::UnknownTool { .. }
+            | Stop::Unavailable { .. }
             | Stop::Malformed(_)
             | Stop::DuplicateId
             | Stop::InvalidArgs(_)
@@ -203,6 +210,7 @@ impl Stop {
             Stop::UnknownTool { name, nearest } => {
                 format!("no tool is called `{name}`; did you mean `{}`?", nearest.join("` or `"))
             }
+            Stop::Unavailable { why } => why.clone(),
             Stop::Malformed(problem) => {
                 format!("this is not a tool call that can be read: {problem}")
             }

@@ -104,12 +104,14 @@ pub(super) struct Helper {
 /// The persona of this name; without one, that of `[chat]`, or the shipped one.
 pub(super) fn persona(ctx: &AppContext, named: Option<&str>) -> Result<Persona, Failure> {
     let name = named.or(ctx.config.chat_persona.as_deref()).unwrap_or("coder");
-    let Some(it) = ctx.config.personas.iter().find(|it| it.name == name) else {
-        return match name {
-            "coder" => Ok(Persona::coder()),
-            _ => Err(Failure::usage(format!("no persona is called `{name}`"))
-                .hint("`eclusa models` lists models and personas; `coder` is shipped")),
-        };
+    let it = match ctx.config.persona(name) {
+        Ok(it) => it,
+        Err(_) if name.eq_ignore_ascii_case("coder") => return Ok(Persona::coder()),
+        Err(near) => {
+            let near = near.map(|it| format!("; did you mean `{it}`?")).unwrap_or_default();
+            return Err(Failure::usage(format!("no persona is called `{name}`{near}"))
+                .hint("`eclusa models` lists models and personas; `coder` is shipped"));
+        }
     };
     let prompt = match (&it.prompt, &it.prompt_file) {
         (Some(prompt), _) => prompt.clone(),

@@ -44,6 +44,7 @@ pub(super) const HELP: &str = "\
 \x1b[1m\x1b[4mSet up:\x1b[0m
   init         Write an eclusa.toml for this project
   doctor       Check how well this machine can sandbox commands
+  disk         Show what Eclusa keeps on this disk, and clean up what can go
   config       Show and check the configuration
   policy       Test, lint, replay, suggest and import rules
   models       List the models and personas of the configuration, and try one

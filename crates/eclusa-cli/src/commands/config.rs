@@ -139,6 +139,7 @@ fn show(config: &Config, json: bool, screen: &mut Screen) -> Result<(), Failure>
 fn check(global: &Global, screen: &mut Screen) -> Result<Exit, Failure> {
     let ctx = AppContext::open(global)?;
     let registry = ctx.registry()?;
+    ctx.check_tool_names(&registry)?;
     ctx.judge()?;
     let paths = Paths::find(global)?;
     let missing = missing_programs(&ctx);

@@ -98,12 +98,12 @@ fn show_all(
     match what.unwrap_or(ToolsCommand::List) {
         ToolsCommand::List => {
             let tools = registry.list().into_iter().filter(|it| !it.unlisted());
-            list(&tools.collect::<Vec<_>>(), &scene, json, &mut screen)?;
+            list(ctx, &tools.collect::<Vec<_>>(), json, &mut screen)?;
         }
         ToolsCommand::Search { words } => {
             let found = registry.search(&words.join(" "), &scene);
             let tools: Vec<_> = found.into_iter().map(|it| it.tool).collect();
-            list(&tools, &scene, json, &mut screen)?;
+            list(ctx, &tools, json, &mut screen)?;
             if tools.is_empty() && !json {
                 screen.line("no tool matches all of these words")?;
             }
@@ -116,12 +116,16 @@ fn show_all(
                     .hint("`eclusa tools` lists them")
             })?;
             match json {
-                true => screen.json(&described(&tool, &scene))?,
+                true => screen.json(&described(ctx, &tool, &scene))?,
                 false => {
                     let reviewers = ctx.config.reviewers.iter();
                     let reading = reviewers.filter(|it| it.covers(tool.name()));
                     let names: Vec<&str> = reading.map(|it| it.name.as_str()).collect();
                     show(&tool, &scene, &names, &mut screen)?;
+                    if let Some(by) = ctx.denial(&tool) {
+                        screen
+                            .line(&sanitize(&format!("not offered to models: {by} denies it")))?;
+                    }
                 }
             }
         }
@@ -131,17 +135,21 @@ fn show_all(
 }
 
 fn list(
+    ctx: &AppContext,
     tools: &[Arc<Registered>],
-    scene: &Scene,
     json: bool,
     screen: &mut Screen,
 ) -> std::io::Result<()> {
+    let scene = &ctx.scene();
     if json {
-        return tools.iter().try_for_each(|tool| screen.json(&described(tool, scene)));
+        return tools.iter().try_for_each(|tool| screen.json(&described(ctx, tool, scene)));
     }
     let row = |tool: &Arc<Registered>| {
-        let description = tool.description(scene);
-        vec![tool.name().to_owned(), tool.class().to_string(), sanitize(first(&description))]
+        let description = match ctx.denial(tool) {
+            Some(by) => format!("Not offered to models: {by} denies it."),
+            None => first(&tool.description(scene)).to_owned(),
+        };
+        vec![tool.name().to_owned(), tool.class().to_string(), sanitize(&description)]
     };
     screen.table(&tools.iter().map(row).collect::<Vec<_>>())
 }
@@ -191,9 +199,9 @@ fn show(
     screen.line(&sanitize(&format!("{:#}", tool.schema())))
 }
 
-fn described(tool: &Registered, scene: &Scene) -> Value {
+fn described(ctx: &AppContext, tool: &Registered, scene: &Scene) -> Value {
     let facts = tool.facts();
-    json!({
+    let mut value = json!({
         "name": tool.name(),
         "description": tool.description(scene),
         "class": tool.class().as_str(),
@@ -207,5 +215,9 @@ fn described(tool: &Registered, scene: &Scene) -> Value {
         "needs_checkpoint": facts.needs_checkpoint,
         "needs_reverse_thinking": facts.needs_reverse_thinking,
         "input_schema": tool.schema(),
-    })
+    });
+    if let (Some(by), Some(fields)) = (ctx.denial(tool), value.as_object_mut()) {
+        fields.insert("denied_by".to_owned(), by.into());
+    }
+    value
 }

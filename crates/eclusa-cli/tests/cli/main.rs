@@ -54,6 +54,7 @@ mod mission;
 mod newcomers;
 mod newcomers_details;
 mod notifications;
+mod offered;
 mod old_state;
 mod one_question;
 mod opencode_plugin;

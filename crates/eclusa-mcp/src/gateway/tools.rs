@@ -219,13 +219,8 @@ impl Upstream {
         let (name, server) = (definition.name.clone(), self.settings.name.clone());
         let alias = alias.filter(|it| *it != name);
         let withheld = changed.is_some();
-        // A schema that names no argument says nothing about which there are; and of a tool that is
-        // withheld the review is told, not its arguments.
-        let named = definition.input.get("properties").and_then(Value::as_object);
-        let extra = match named.is_some_and(|it| !it.is_empty()) && !withheld {
-            true => ExtraArgs::Refuse,
-            false => ExtraArgs::Keep,
-        };
+        // Of a tool that is withheld the review is told, not its arguments.
+        let extra = if withheld { ExtraArgs::Keep } else { ExtraArgs::Refuse };
         let tool = ProxyTool { upstream: self.clone(), definition, revision, alias, withheld };
         let mut registration = Registration::new(tool)
             .foreign(&server)

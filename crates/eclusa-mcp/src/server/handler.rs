@@ -12,13 +12,13 @@ use futures::FutureExt as _;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
-        CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
-        GetPromptRequestParams, GetPromptResponse, InitializeRequestParams, InitializeResult,
-        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-        LoggingLevel, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
-        ReadResourceResponse, Reference, ServerConfig, SetLevelRequestParams,
-        SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+        CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
+        CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams,
+        GetPromptResponse, InitializeRequestParams, InitializeResult, ListPromptsResult,
+        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, LoggingLevel,
+        PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+        Reference, ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter,
+        Tool, UnsubscribeRequestParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -242,10 +242,7 @@ impl ServerHandler for Server {
         });
         match (reply.stop(), refused) {
             (Some(Stop::UnknownTool { .. }), _) => {
-                match gateway.and_then(|it| it.down_message(reply.tool())) {
-                    Some(why) => Ok(CallToolResult::error(vec![ContentBlock::text(why)]).into()),
-                    None => Err(ErrorData::invalid_params(reply.content().into_owned(), None)),
-                }
+                Err(ErrorData::invalid_params(reply.content().into_owned(), None))
             }
             // The client can fix this, and a model cannot.
             (_, Some(refused)) => Err(answer::refusal(&reply, Some(refused), Value::Null)),

@@ -15,9 +15,11 @@ use super::{
 use crate::{Blocked, Decision, PermissionClass, Reason, ReasonId, Requirement, Source, Text};
 
 mod applies;
+mod outright;
 mod paths;
 mod protects;
 pub(crate) use applies::Subject;
+pub use outright::denied_outright;
 pub(crate) use paths::Paths;
 use paths::blocked_by;
 

@@ -1,6 +1,6 @@
 //! The tools there are. Readers never block readers, nor wait for a writer.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use arc_swap::ArcSwap;
 use tokio::sync::watch;
@@ -34,7 +34,15 @@ pub struct Registry {
     now: ArcSwap<Snapshot>,
     writing: Mutex<()>,
     changed: watch::Sender<()>,
+    hides: OnceLock<HidesTool>,
+    missing: OnceLock<WhyMissing>,
 }
+
+/// Whether a tool is kept from models.
+type HidesTool = Box<dyn Fn(&Registered) -> bool + Send + Sync>;
+
+/// Why there is no tool of this name, where somebody knows.
+type WhyMissing = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// All tools at one moment, and what was rendered of them.
 #[derive(Default)]
@@ -144,9 +152,28 @@ impl Registry {
         self.now.load().tools.clone()
     }
 
-    /// The tools that models see, by name: not those that wait for a search to find them.
+    /// The tools that models see, by name: not those that wait for a search to find them, nor those that
+    /// are kept from them.
     pub fn visible(&self) -> Vec<Arc<Registered>> {
-        self.now.load().visible()
+        let mut tools = self.now.load().visible();
+        tools.retain(|it| !self.is_hidden(it));
+        tools
+    }
+
+    /// Keeps those tools from models of which this is true: they are neither declared nor found. A call of
+    /// one is judged as ever. To be said once, before anything is declared.
+    pub fn hide(&self, hides: impl Fn(&Registered) -> bool + Send + Sync + 'static) {
+        let _ = self.hides.set(Box::new(hides));
+    }
+
+    /// Whether a tool is kept from models.
+    pub fn is_hidden(&self, tool: &Registered) -> bool {
+        self.hides.get().is_some_and(|hides| hides(tool))
+    }
+
+    /// Says why tools are not there that could be, like those of a server that is down. To be said once.
+    pub fn explain_missing(&self, why: impl Fn(&str) -> Option<String> + Send + Sync + 'static) {
+        let _ = self.missing.set(Box::new(why));
     }
 
     /// Shows models a tool that a search has found, from now on.
@@ -176,8 +203,10 @@ impl Registry {
     /// The tool a call asks for, or the answer that it is not there.
     pub(crate) fn find(&self, name: &str) -> Result<Arc<Registered>, Stop> {
         let found = self.now.load().get(name).cloned();
-        found
-            .ok_or_else(|| Stop::UnknownTool { name: name.to_owned(), nearest: self.nearest(name) })
+        found.ok_or_else(|| match self.missing.get().and_then(|why| why(name)) {
+            Some(why) => Stop::Unavailable { why },
+            None => Stop::UnknownTool { name: name.to_owned(), nearest: self.nearest(name) },
+        })
     }
 
     /// Up to three names and aliases that look like this one, nearest first, one of each tool.

@@ -44,7 +44,7 @@ impl Registry {
             }
         }
         let tools: Vec<Arc<Registered>> = match shown {
-            WhichTools::All => now.visible(),
+            WhichTools::All => now.visible().into_iter().filter(|it| !self.is_hidden(it)).collect(),
             WhichTools::Only(names) => names
                 .iter()
                 .map(|name| {
