@@ -200,8 +200,8 @@ impl Conversation {
             if cancel.is_cancelled() {
                 return Ok(TurnEnd::Interrupted);
             }
-            if self.repeats.stuck() {
-                return Ok(TurnEnd::Stuck);
+            if let Some(why) = self.repeats.stuck() {
+                return Ok(TurnEnd::Stuck(why));
             }
         }
     }
@@ -345,7 +345,7 @@ impl Conversation {
 
     /// The turn is over, whatever way: people are told, and the archive knows what it cost.
     async fn end(&mut self, end: TurnEnd) -> TurnReport {
-        if let TurnEnd::Limit(_) | TurnEnd::Stuck | TurnEnd::Failed(_) = &end {
+        if let TurnEnd::Limit(_) | TurnEnd::Stuck(_) | TurnEnd::Failed(_) = &end {
             let text = match &end {
                 TurnEnd::Limit(what) => format!("the turn ended at a limit: {what}"),
                 TurnEnd::Failed(what) => format!("the turn failed: {what}"),

@@ -163,8 +163,8 @@ pub enum TurnEnd {
     Refused,
     /// A limit of the turn was reached. It can be resumed.
     Limit(String),
-    /// The same calls with the same answers again and again.
-    Stuck,
+    /// The same call with the same answer again and again: which, and what to do.
+    Stuck(String),
     /// A person ended the turn at a question.
     Aborted,
     /// A person interrupted it.
@@ -181,7 +181,7 @@ impl TurnEnd {
             TurnEnd::Length => "length",
             TurnEnd::Refused => "refused",
             TurnEnd::Limit(_) => "limit",
-            TurnEnd::Stuck => "stuck",
+            TurnEnd::Stuck(_) => "stuck",
             TurnEnd::Aborted => "aborted",
             TurnEnd::Interrupted => "interrupted",
             TurnEnd::Failed(_) => "failed",
@@ -192,7 +192,7 @@ impl TurnEnd {
     pub fn reason(&self) -> Option<&str> {
         match self {
             TurnEnd::Done => None,
-            TurnEnd::Failed(what) | TurnEnd::Limit(what) => Some(what),
+            TurnEnd::Failed(what) | TurnEnd::Limit(what) | TurnEnd::Stuck(what) => Some(what),
             other => Some(other.as_str()),
         }
     }

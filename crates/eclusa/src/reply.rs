@@ -166,6 +166,8 @@ impl Ended {
 pub struct Reply {
     id: String,
     tool: String,
+    /// The name that the model used, where that is another.
+    asked: Option<String>,
     ended: Ended,
     time: Duration,
     number: Option<u64>,
@@ -178,14 +180,14 @@ impl Reply {
     /// The reply to a call whose end was handed to the log. INVARIANT: `receipt` is there, or
     /// `ended` says that the log is broken.
     pub(crate) fn new(
-        (id, tool): (String, String),
+        (id, tool, asked): (String, String, Option<String>),
         ended: Ended,
         time: Duration,
         number: Option<u64>,
         receipt: Option<Receipt>,
         (warnings, uses): (Vec<String>, CallUses),
     ) -> Reply {
-        Reply { id, tool, ended, time, number, receipt, warnings, uses }
+        Reply { id, tool, asked, ended, time, number, receipt, warnings, uses }
     }
 
     /// What it took to let the call pass: for whoever has another process run what was judged here
@@ -202,6 +204,11 @@ impl Reply {
     /// The tool's canonical name, or the model's word for a tool that is not there.
     pub fn tool(&self) -> &str {
         &self.tool
+    }
+
+    /// The tool by the name that the model used, which its API may pair answers by.
+    pub fn asked_tool(&self) -> &str {
+        self.asked.as_deref().unwrap_or(&self.tool)
     }
 
     /// The stable code of the outcome: `ok`, `tool_failed`, or that of a [`Stop`].

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use eclusa::{
-    Attachment, Incoming, PermissionClass, Reply, ToolCall, Wire, call::Malformed,
+    Attachment, Incoming, PermissionClass, Reply, ToolCall, Wire, call::Malformed, one_line,
     registry::WhichTools,
 };
 use serde_json::Value;
@@ -24,6 +24,9 @@ use crate::{
 /// So many equal calls with equal answers in a row are enough.
 const MAX_REPEATS: u32 = 5;
 
+/// So many characters of such a call are told.
+const MOST_OF_CALL: usize = 120;
+
 /// How often the same call had the same answer, in a row.
 #[derive(Debug, Default)]
 pub(super) struct Repeats {
@@ -38,8 +41,14 @@ impl Repeats {
         self.last = now;
     }
 
-    pub(super) fn stuck(&self) -> bool {
-        self.count >= MAX_REPEATS
+    /// Which call is made again and again, and what helps; nothing while there is hope.
+    pub(super) fn stuck(&self) -> Option<String> {
+        let (call, _) = self.last.as_ref().filter(|_| self.count >= MAX_REPEATS)?;
+        let call: String = one_line(call).chars().take(MOST_OF_CALL).collect();
+        Some(format!(
+            "stuck: the model made the same call {MAX_REPEATS} times and was told the same each time \
+             (`{call}`); resume with other words, or with another model"
+        ))
     }
 }
 
@@ -114,7 +123,7 @@ impl Conversation {
         };
         Ok(AnswerItem {
             id: id.to_owned(),
-            tool: reply.tool().to_owned(),
+            tool: reply.asked_tool().to_owned(),
             output: output(reply).to_owned(),
             error,
             truncated: reply.truncated(),

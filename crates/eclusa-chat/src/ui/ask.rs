@@ -203,7 +203,7 @@ fn exit(end: &TurnEnd, summary: &TurnSummary, strict: bool) -> Exit {
     match end {
         TurnEnd::Failed(_) | TurnEnd::Refused => Exit::Failed,
         TurnEnd::Aborted | TurnEnd::Interrupted => Exit::Aborted,
-        TurnEnd::Limit(_) | TurnEnd::Stuck | TurnEnd::Length => Exit::Parked,
+        TurnEnd::Limit(_) | TurnEnd::Stuck(_) | TurnEnd::Length => Exit::Parked,
         TurnEnd::Done if !summary.waiting.is_empty() => Exit::Parked,
         TurnEnd::Done if summary.unasked => Exit::Refused,
         TurnEnd::Done if strict && summary.refused > 0 => Exit::Refused,

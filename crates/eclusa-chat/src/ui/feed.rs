@@ -1,9 +1,12 @@
 //! `eclusa feed`: the calls in a model's answer that somebody else fetched, through the gate.
 
-use std::io::Read;
+use std::{fs, io::Read, path::PathBuf, sync::Arc};
 
 use clap::{Args, ValueEnum, builder::PossibleValue};
-use eclusa::{Incoming, Reply, Run, Wire, parse::fenced};
+use eclusa::{
+    Incoming, Registry, Reply, Run, Wire,
+    parse::fenced::{self, Options},
+};
 use eclusa_app::sessions_kept::UNNAMED_FEED;
 use eclusa_models::EventReader;
 use serde_json::{Value, json};
@@ -27,10 +30,12 @@ Examples:
   fetch-answer | eclusa feed                    `tool` blocks in text, `tool_result` blocks back
   eclusa feed --shape anthropic < message.json  a whole response, or the events of a stream
   eclusa tools --shape anthropic                the declarations for the request
+  eclusa feed --tools read,grep --park          these tools alone; questions wait in the queue
 
 For programs that talk to a model themselves: the calls in its answer pass the gate, and the results \
-are printed in the shape that the same model expects in the next request. Exit codes: 0 every call did \
-what was asked, 1 one failed, 3 one was refused, 130 a person ended the turn.";
+are printed in the shape that the same model expects in the next request. docs/feed.md has whole loops. \
+Exit codes: 0 every call did what was asked, 1 one failed, 3 one was refused, 4 one waits for an approval \
+(a yes to changes applies them; for a yes to a call feed the same answer again), 130 a person ended the turn.";
 
 /// The longest answer that is read, in bytes.
 const MAX_ANSWER: u64 = 64 << 20;
@@ -48,6 +53,18 @@ pub struct FeedArgs {
     /// Which turn of the session it is: what one turn changed can be undone together
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub turn: u64,
+    /// Only these tools are there, by name or alias
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub tools: Option<Vec<String>>,
+    /// Never wait for a person: put questions into the approval queue and end with code 4
+    #[arg(long)]
+    pub park: bool,
+    /// Leave `tool` blocks that cannot be read in the text, and tell the model nothing
+    #[arg(long)]
+    pub lenient: bool,
+    /// Write the answer's text without its calls to this file
+    #[arg(long, value_name = "FILE")]
+    pub text: Option<PathBuf>,
 }
 
 /// How a model asks for tools: natively on a wire, or with `tool` blocks in its text.
@@ -85,13 +102,20 @@ pub async fn run(ctx: &AppContext, args: FeedArgs, json: bool) -> Result<Exit, F
         Failure::usage("the answer on stdin is not text in UTF-8")
             .hint("give the body of the response as it came, unpacked")
     })?;
-    let (text, calls) = read(args.shape, &answer)?;
+    let (text, calls) = read(args.shape, args.lenient, &answer)?;
+    if let Some(file) = &args.text {
+        #[expect(clippy::disallowed_methods, reason = "a file that the person named")]
+        fs::write(file, &text).map_err(|err| {
+            Failure::failed(format!("`{}` cannot be written: {err}", file.display()))
+        })?;
+    }
     let store = ctx.store()?;
     let terminal = Terminal::new(true, ctx.paths.always_files());
     let gate = ctx.gate(Surface::Feed, GateParts::asking(&store, terminal))?;
     cancel_on_signal(gate.run().cancel.clone());
-    let gate =
-        gate.for_run(Run { session: args.session.into(), turn: args.turn, ..gate.run().clone() });
+    let run = Run { session: args.session.into(), turn: args.turn, ..gate.run().clone() };
+    let tools = args.tools.map(|names| only(gate.registry(), &names)).transpose()?;
+    let gate = gate.for_run(Run { tools, park: args.park, ..run });
     let registry = gate.registry();
     let of_server = |it: &Incoming| matches!(it, Incoming::Call(call) if !registry.has(&call.tool));
     let behind = match calls.iter().any(of_server) {
@@ -120,10 +144,25 @@ pub async fn run(ctx: &AppContext, args: FeedArgs, json: bool) -> Result<Exit, F
     Ok(exit(&replies))
 }
 
+/// The tools that are named, by their own names. Those of servers are known once they have started.
+pub fn only(registry: &Registry, names: &[String]) -> Result<Arc<[String]>, Failure> {
+    let own = |name: &String| match registry.get(name) {
+        Some(tool) => Ok(tool.name().to_owned()),
+        None if name.starts_with("mcp_") => Ok(name.clone()),
+        None => {
+            let near = registry.nearest(name).into_iter().next();
+            let near = near.map(|it| format!("; did you mean `{it}`?")).unwrap_or_default();
+            Err(Failure::usage(format!("no tool is called `{name}`{near}"))
+                .hint("`eclusa tools` lists them"))
+        }
+    };
+    names.iter().map(own).collect()
+}
+
 /// The text of the answer, where it is one, and its calls.
-fn read(shape: CallShape, answer: &str) -> Result<(String, Vec<Incoming>), Failure> {
+fn read(shape: CallShape, lenient: bool, answer: &str) -> Result<(String, Vec<Incoming>), Failure> {
     let Some(wire) = shape.0 else {
-        let parsed = fenced::parse(answer);
+        let parsed = fenced::parse_with(answer, Options { lenient, ..Options::default() });
         return Ok((parsed.clean_text, parsed.incoming));
     };
     let calls = match serde_json::from_str(answer) {

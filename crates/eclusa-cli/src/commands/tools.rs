@@ -7,7 +7,7 @@ use eclusa::{
     parse::fenced,
     registry::{Registered, WhichTools},
 };
-use eclusa_chat::ui::feed::CallShape;
+use eclusa_chat::ui::feed::{self, CallShape};
 use serde_json::{Value, json};
 
 use crate::{
@@ -26,6 +26,9 @@ pub(crate) struct ToolsArgs {
     /// Print the declarations for a model's request, or the text that teaches `tool` blocks
     #[arg(long, value_enum, value_name = "SHAPE")]
     shape: Option<CallShape>,
+    /// Declare only these, by name or alias
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "shape")]
+    only: Option<Vec<String>>,
     #[command(subcommand)]
     what: Option<ToolsCommand>,
 }
@@ -48,9 +51,9 @@ pub(crate) enum ToolsCommand {
 }
 
 pub(super) async fn run(ctx: &AppContext, args: ToolsArgs, json: bool) -> Result<Exit, Failure> {
-    let ToolsArgs { servers, shape, what } = args;
+    let ToolsArgs { servers, shape, only, what } = args;
     if let Some(shape) = shape {
-        return declare(ctx, shape, servers).await;
+        return declare(ctx, shape, only.as_deref(), servers).await;
     }
     let registry = ctx.registry()?;
     let behind = match &what {
@@ -66,17 +69,32 @@ pub(super) async fn run(ctx: &AppContext, args: ToolsArgs, json: bool) -> Result
 }
 
 /// The tools as a request to a model declares them.
-async fn declare(ctx: &AppContext, shape: CallShape, servers: bool) -> Result<Exit, Failure> {
+async fn declare(
+    ctx: &AppContext,
+    shape: CallShape,
+    only: Option<&[String]>,
+    servers: bool,
+) -> Result<Exit, Failure> {
     let registry = ctx.registry()?;
     let behind = match servers {
         true => servers::wake_all(ctx, &registry).await?,
         false => None,
     };
+    let which = match only {
+        Some(names) => WhichTools::Only(feed::only(&registry, names)?.to_vec()),
+        None => WhichTools::All,
+    };
     let mut screen = Screen::stdout();
     match shape.0 {
-        None => screen.foreign(&fenced::instruction(&registry.visible(), &ctx.scene()))?,
+        None => {
+            let tools = match &which {
+                WhichTools::All => registry.visible(),
+                WhichTools::Only(names) => registry.only(names).map_err(Failure::usage)?,
+            };
+            screen.foreign(&fenced::instruction(&tools, &ctx.scene()))?;
+        }
         Some(wire) => {
-            let declared = registry.declare(wire, &WhichTools::All, &ctx.scene());
+            let declared = registry.declare(wire, &which, &ctx.scene());
             screen.json(&*declared.map_err(Failure::failed)?)?;
         }
     }

@@ -58,6 +58,7 @@ mod offered;
 mod old_state;
 mod one_question;
 mod opencode_plugin;
+mod own_loops;
 mod passkeys;
 mod pending;
 mod pending_git;

@@ -196,7 +196,9 @@ impl Entry<'_> {
                 }))
             }
         };
-        let names = (self.trail.call.id.clone(), self.trail.name().to_owned());
+        let (name, asked) = (self.trail.name(), &self.trail.call.tool);
+        let asked = (asked != name).then(|| asked.clone());
+        let names = (self.trail.call.id.clone(), name.to_owned(), asked);
         let warnings = std::mem::take(&mut self.trail.warnings);
         let uses = std::mem::take(&mut self.trail.uses);
         Reply::new(names, ended, took, self.number, receipt.ok(), (warnings, uses))

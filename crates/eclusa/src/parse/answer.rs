@@ -74,7 +74,7 @@ impl From<&Reply> for ToolAnswer {
         };
         ToolAnswer {
             id: reply.id().to_owned(),
-            tool: reply.tool().to_owned(),
+            tool: reply.asked_tool().to_owned(),
             output: output.to_owned(),
             error: reply.error().map(str::to_owned),
             truncated: reply.truncated(),
