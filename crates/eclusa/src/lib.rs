@@ -147,11 +147,11 @@ pub use stop::{Decider, HumanDuration, Stop};
 pub use tool::{
     Asking, FnTool, Job, OpenedHosts, Scene, Tool, TypedTool, Validated,
     registry::{self, Registration, Registry},
-    review::{self, FnReviewer, Review, Reviewer},
+    review::{self, FnReviewer, Review, ReviewConfig, ReviewResult, Reviewer},
 };
 pub(crate) use tool::{
     registry::{Registered, RegistryError},
-    review::{ReviewCache, ReviewConfig, ReviewError},
+    review::{ReviewCache, ReviewError},
 };
 pub use verdict::{Decision, Reason, ReasonId, Source, Text, Verdict};
 pub use whole_output::{OutputSource, WholeOutput};

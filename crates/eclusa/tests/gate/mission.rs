@@ -76,6 +76,8 @@ fn the_types_of_review_and_approval_are_at_the_root() {
     let named = |it: &str| it.starts_with("eclusa::");
     for name in [
         std::any::type_name::<eclusa::Review<Value>>(),
+        std::any::type_name::<eclusa::ReviewConfig>(),
+        std::any::type_name::<eclusa::ReviewResult>(),
         std::any::type_name::<eclusa::review::ReviewError>(),
         std::any::type_name::<dyn eclusa::Reviewer>().trim_start_matches("dyn "),
         std::any::type_name::<eclusa::Question>(),
