@@ -159,17 +159,11 @@ impl Conversation {
         self.whole_turn(None).await
     }
 
-    async fn whole_turn(&mut self, words: Option<UserMessage>) -> TurnReport {
-        let end = match self.take_turn(words).await {
-            Ok(end) | Err(TurnFailure::Ended(end)) => end,
-            Err(TurnFailure::Archive(err)) => TurnEnd::Failed(err.to_string()),
-            Err(TurnFailure::Other(what) | TurnFailure::TooLong(what)) => TurnEnd::Failed(what),
-        };
-        self.end(end).await
-    }
-
-    async fn take_turn(&mut self, words: Option<UserMessage>) -> Result<TurnEnd, TurnFailure> {
-        let cancel = self.begin_turn();
+    async fn take_turn(
+        &mut self,
+        words: Option<UserMessage>,
+        cancel: &CancellationToken,
+    ) -> Result<TurnEnd, TurnFailure> {
         self.note_unread().await?;
         let mut news = words.is_some();
         if let Some(words) = words {
@@ -177,7 +171,7 @@ impl Conversation {
         }
         loop {
             self.take_what_waits().await?; // typed meanwhile goes in here
-            news |= self.take_up_answered(&cancel).await?; // calls that waited for a person
+            news |= self.take_up_answered(cancel).await?; // calls that waited for a person
             if !news {
                 return Ok(TurnEnd::Done);
             }
@@ -185,15 +179,15 @@ impl Conversation {
             if let Some(limit) = self.reserve(&request) {
                 return Ok(TurnEnd::Limit(limit));
             }
-            let said = self.ask(request, &cancel).await?; // streamed, retried; whole or not at all
+            let said = self.ask(request, cancel).await?; // streamed, retried; whole or not at all
             let why = said.why;
             let asked = self.keep_message(said).await?; // words, thoughts, calls: one transaction
             match why {
                 // The gate; each answer is kept when it is there.
-                _ if !asked.is_empty() => self.pass(asked, &cancel).await?,
+                _ if !asked.is_empty() => self.pass(asked, cancel).await?,
                 StopReason::Calls | StopReason::Done => return Ok(TurnEnd::Done),
                 StopReason::Paused => {}
-                StopReason::Window => self.make_room_or_end(&cancel).await?,
+                StopReason::Window => self.make_room_or_end(cancel).await?,
                 StopReason::Length => return Ok(TurnEnd::Length),
                 StopReason::Refused => return Ok(TurnEnd::Refused),
             }

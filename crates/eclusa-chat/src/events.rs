@@ -55,6 +55,19 @@ pub enum AgentEvent {
         /// What it is at.
         detail: String,
     },
+    /// A question about a call was answered, or could not be.
+    Approval {
+        /// The model's id for the call.
+        id: String,
+        /// The tool.
+        tool: String,
+        /// The arguments, redacted.
+        args: Value,
+        /// Whether the call may go on.
+        approved: bool,
+        /// Who answered, or why nobody did.
+        by: String,
+    },
     /// A call was answered.
     Answered(CallOutcome),
     /// Something happened in a task, which a call of this conversation started.

@@ -84,10 +84,15 @@ impl TurnUse {
             return Some(format!("{} in one turn (limits.turn.money)", money(most)));
         }
         if let Some(most) = limits.time.filter(|it| self.began.elapsed() >= *it) {
-            return Some(format!("{} s in one turn (limits.turn.time)", most.as_secs()));
+            return Some(time_over(most));
         }
         None
     }
+}
+
+/// The sentence about a turn whose time is over.
+pub fn time_over(most: Duration) -> String {
+    format!("{} s in one turn (limits.turn.time)", most.as_secs())
 }
 
 /// What a turn may use and has used, shared with the tasks that work for it.
@@ -102,6 +107,12 @@ impl TurnBudget {
     /// A turn that begins now.
     pub fn new(limits: TurnLimits) -> TurnBudget {
         TurnBudget { limits, used: Arc::new(Mutex::new(TurnUse::default())) }
+    }
+
+    /// How long the turn may still take; `None`: as long as it wants.
+    pub fn time_left(&self) -> Option<Duration> {
+        let elapsed = self.used().began.elapsed();
+        self.limits.time.map(|it| it.saturating_sub(elapsed))
     }
 
     /// What was used so far.

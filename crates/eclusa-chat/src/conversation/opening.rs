@@ -342,6 +342,18 @@ fn new_id() -> String {
 fn watch(gate: &Gate, events: &mpsc::UnboundedSender<AgentEvent>) {
     let (own, events) = (gate.run().session.clone(), events.clone());
     gate.events().overhear(move |event| {
+        if let Event::ToolApproval { session, call, tool, params, approved, source, .. } = event {
+            if *session == own {
+                drop(events.send(AgentEvent::Approval {
+                    id: call.clone(),
+                    tool: tool.clone(),
+                    args: params.clone(),
+                    approved: *approved,
+                    by: source.clone(),
+                }));
+            }
+            return;
+        }
         let (session, id, detail) = match event {
             Event::Queued { session, call, .. } => {
                 (session, call, "waits for another question".to_owned())

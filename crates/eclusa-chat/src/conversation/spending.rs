@@ -1,15 +1,56 @@
 //! What requests cost, and to whom they count: the turn, the whole conversation, and for a task the
 //! turns that it works for.
 
-use serde_json::{Value, json};
+use std::{convert::Infallible, future::pending, time::Duration};
 
-use super::{Conversation, RequestBody};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::{Conversation, RequestBody, TurnFailure, UserMessage};
 use crate::{
-    limits::TurnBudget,
+    events::{TurnEnd, TurnReport},
+    limits::{TurnBudget, time_over},
     model::{ModelProfile, Usage},
 };
 
+/// Cancels a turn when its time is over, whatever it waits for: the model, or a call. Never ends by itself.
+async fn end_in_time(left: Option<Duration>, turn: CancellationToken) -> Infallible {
+    if let Some(left) = left {
+        tokio::time::sleep(left).await;
+        turn.cancel();
+    }
+    pending().await
+}
+
 impl Conversation {
+    /// A turn to its end, within its time.
+    pub(super) async fn whole_turn(&mut self, words: Option<UserMessage>) -> TurnReport {
+        let cancel = self.begin_turn();
+        let in_time = end_in_time(self.budget.time_left(), cancel.clone());
+        let taken = tokio::select! {
+            taken = self.take_turn(words, &cancel) => taken,
+            never = in_time => match never {},
+        };
+        let end = match taken {
+            Ok(end) | Err(TurnFailure::Ended(end)) => end,
+            Err(TurnFailure::Archive(err)) => TurnEnd::Failed(err.to_string()),
+            Err(TurnFailure::Other(what) | TurnFailure::TooLong(what)) => TurnEnd::Failed(what),
+        };
+        self.end(self.timed(end)).await
+    }
+
+    /// How the turn ended: one that its time has cancelled was not interrupted by a person.
+    fn timed(&self, end: TurnEnd) -> TurnEnd {
+        match (end, self.budget.limits.time) {
+            (TurnEnd::Interrupted, Some(most))
+                if self.budget.time_left() == Some(Duration::ZERO) =>
+            {
+                TurnEnd::Limit(time_over(most))
+            }
+            (end, _) => end,
+        }
+    }
+
     /// Everything that a request of this conversation counts to: its own turn, and for a task those
     /// that it works for.
     pub(super) fn budgets(&self) -> impl Iterator<Item = &TurnBudget> {

@@ -134,3 +134,35 @@ fn a_feed_that_parks_ends_with_4_and_the_yes_is_taken_once() {
     assert!(ran.code == 0 && ran.out.contains("hi"), "{ran:?}");
     assert_eq!(world.piped(&["feed", "--park"], echo).code, 4, "the yes was for once");
 }
+
+/// A turn ends with its time while the model still writes, and while a call still runs.
+#[test]
+fn a_turn_ends_with_its_time_whatever_it_waits_for() {
+    let world = World::with("mode = \"yolo\"\n[limits.turn]\ntime = \"1s\"\n");
+    let long = "word ".repeat(5000);
+    let sleep = "```tool\n{\"name\": \"bash\", \"args\": {\"command\": \"sleep 600\"}}\n```\n";
+    for script in
+        [format!("rate: 1\n## says\n{long}\n"), format!("## says\n{sleep}## says\nDone.\n")]
+    {
+        let model = format!("script:{}", world.write("script.md", &script).display());
+        let ran = world.eclusa(&["--json", "ask", "--model", &model, "go"]);
+        assert_eq!(ran.code, 4, "{ran:?}");
+        assert!(ran.out.contains("limits.turn.time"), "{ran:?}");
+    }
+}
+
+/// Who answered which question, for whoever reads the events.
+#[test]
+fn an_answer_to_a_question_is_an_event_for_programs() {
+    let world = World::with("on_no_approver = \"deny\"\n");
+    let script =
+        "## says\n```tool\n{\"name\": \"note\", \"args\": {\"text\": \"x\"}}\n```\n## says\nNo.\n";
+    let model = format!("script:{}", world.write("script.md", script).display());
+    let ran = world.eclusa(&["ask", "--jsonl", "--model", &model, "go"]);
+    let events = ran.out.lines().map(|it| serde_json::from_str::<serde_json::Value>(it).unwrap());
+    let approval: Vec<_> = events.filter(|it| it["event"] == "tool_approval").collect();
+    assert!(
+        matches!(&approval[..], [it] if it["approved"] == false && it["tool"] == "note"),
+        "{ran:?}"
+    );
+}

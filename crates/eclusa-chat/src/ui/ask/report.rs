@@ -17,6 +17,9 @@ pub(super) fn event(told: &AgentEvent) -> Option<Value> {
         AgentEvent::Call { id, tool, args, reason } => {
             json!({"event": "call", "call": id, "tool": tool, "args": args, "reason": reason})
         }
+        AgentEvent::Approval { id, tool, args, approved, by } => {
+            json!({"event": "tool_approval", "call": id, "tool": tool, "args": args, "approved": approved, "by": by})
+        }
         AgentEvent::Answered(it) => json!({
             "event": "answer",
             "call": it.id,
@@ -53,7 +56,7 @@ pub(super) fn object(
 ) -> Value {
     let refusal = |it: &CallOutcome| json!({"call": it.id, "tool": it.tool, "code": it.code, "why": it.error});
     let error = match &report.end {
-        TurnEnd::Failed(what) | TurnEnd::Limit(what) => Some(what.as_str()),
+        TurnEnd::Failed(what) | TurnEnd::Limit(what) | TurnEnd::Stuck(what) => Some(what.as_str()),
         _ => None,
     };
     let cost = report

@@ -62,6 +62,8 @@ impl ScreenChat<'_> {
                 self.busy = true;
                 view.call_began(&id, &sanitize(&tool), &sanitize(&brief(&args)), now);
             }
+            // The call itself shows what came of it.
+            AgentEvent::Approval { .. } => {}
             AgentEvent::Progress { id, detail } => view.call_progress(&id, &sanitize(&detail)),
             AgentEvent::Answered(call) => {
                 view.call_ended(&call.id, &EndedCall::from(&call));
