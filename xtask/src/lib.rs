@@ -13,6 +13,7 @@ mod homes;
 pub mod messages;
 pub mod mission;
 pub mod mutants;
+pub mod pages;
 pub mod prelude;
 pub mod shape;
 pub mod source;

@@ -43,8 +43,9 @@ pub fn sentence(code: &str, language: Language) -> Option<&'static str> {
 
 /// Code, Portuguese, Spanish.
 #[rustfmt::skip]
-const SENTENCES: [(&str, &str, &str); 29] = [
+const SENTENCES: [(&str, &str, &str); 30] = [
     ("unknown_tool", "ferramenta desconhecida", "Tool no encontrada"),
+    ("tool_unavailable", "ferramenta indisponível", "herramienta no disponible"),
     ("malformed_call", "a chamada não pode ser lida", "la llamada no se puede leer"),
     ("duplicate_id", "outra chamada deste turno tem o mesmo id; esta não foi executada", "otra llamada de este turno tiene el mismo id; esta no se ejecutó"),
     ("invalid_args", "argumento ausente ou inválido; nada foi executado", "Argumentos inválidos; no se ejecutó nada"),

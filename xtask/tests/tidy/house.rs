@@ -3,8 +3,8 @@
 use std::{fs, sync::LazyLock};
 
 use xtask::{
-    bans, circles, crate_table, dependencies, direction, messages, mission, mutants, prelude,
-    shape,
+    bans, circles, crate_table, dependencies, direction, messages, mission, mutants, pages,
+    prelude, shape,
     source::{Source, all, root},
     tokens, tool_names, words,
 };
@@ -213,4 +213,23 @@ fn every_mutant_still_fits_the_code() {
         misfits.collect::<Vec<String>>()
     });
     none(wrong.collect());
+}
+
+/// Pages for people: those of the book, and those at the root.
+fn pages() -> Vec<&'static Source> {
+    let is_page = |it: &&Source| {
+        let at_root = !it.path.contains('/') && it.path != "CHANGELOG.md";
+        it.path.ends_with(".md") && (at_root || it.path.starts_with("docs/"))
+    };
+    SOURCES.iter().filter(is_page).collect()
+}
+
+#[test]
+fn every_page_is_in_the_book_and_says_what_one_can_do_after_it() {
+    none(pages::contents(&pages()));
+}
+
+#[test]
+fn no_link_of_a_page_is_dead() {
+    none(pages::dead_links(&pages(), |path| root().join(path).exists()));
 }

@@ -3,7 +3,7 @@
 use xtask::{
     crate_table, dependencies, direction, mission,
     mutants::{self, Edit, Mutant},
-    prelude,
+    pages, prelude,
     source::Source,
     tool_names,
 };
@@ -212,4 +212,26 @@ fn names_of_the_prelude_without_an_example() {
     complains(&wrong(&format!("{shown}{}", job.replacen("```", "```text", 1))), "`Job`");
     complains(&wrong(&format!("{shown}{}", job.replace("pub ", ""))), "`Job`");
     complains(&prelude::without_example(&[]), "prelude.rs is not there");
+}
+
+#[test]
+fn pages_that_are_in_no_list_or_lead_nowhere() {
+    let list = Source::new("docs/SUMMARY.md", "# Book\n- [A](a.md)\n");
+    let good = Source::new(
+        "docs/a.md",
+        "# A\n\nAfter this page you know [a part](#a-part).\n\n## A part\n",
+    );
+    assert!(pages::contents(&[&list, &good]).is_empty());
+    assert!(pages::dead_links(&[&list, &good], |_| false).is_empty());
+    let unlisted = Source::new("docs/b.md", "# B\n\nB is a page.\n");
+    assert_eq!(
+        pages::contents(&[&list, &good, &unlisted]).len(),
+        2,
+        "not listed, and another beginning"
+    );
+    let dead = Source::new(
+        "docs/a.md",
+        "# A\n\n[x](#no) [y](../no.md) [z](../yes.md)\n```\n[c](no)\n```\n",
+    );
+    assert_eq!(pages::dead_links(&[&list, &dead], |path| path == "yes.md").len(), 2);
 }
