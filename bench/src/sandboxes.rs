@@ -194,6 +194,7 @@ fn commits(rounds: usize, state: &Path) -> Told {
         time: Duration::from_secs(120),
         session: None,
         background: false,
+        bound: Vec::new(),
         hidden: eclusa::policy::HiddenPaths::nothing(),
         hosts: Default::default(),
     };

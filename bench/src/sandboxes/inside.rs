@@ -90,6 +90,7 @@ fn sandboxed(sandboxes: &Sandboxes, root: &Path, command: &str, writes: Writes) 
         time: Duration::from_secs(120),
         session: None,
         background: false,
+        bound: Vec::new(),
         hidden: eclusa::policy::HiddenPaths::nothing(),
         hosts: Default::default(),
     };

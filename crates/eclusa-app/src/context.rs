@@ -89,7 +89,7 @@ impl AppContext {
             TOLD.call_once(|| note(&told));
         }
         if global.mode.is_some() {
-            config.modes.clear();
+            config.keep_administrators_modes();
         }
         if let Some(language) = config.language {
             eclusa_term::language::configure(language);

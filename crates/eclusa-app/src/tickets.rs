@@ -93,7 +93,7 @@ pub struct TicketUses {
 
 impl From<&CallUses> for TicketUses {
     fn from(uses: &CallUses) -> TicketUses {
-        let CallUses { rules, allowance, approved } = uses.clone();
+        let CallUses { rules, allowance, approved, .. } = uses.clone();
         TicketUses { rules, allowance, approved }
     }
 }
@@ -201,7 +201,7 @@ impl ExecTicket {
             principal: self.principal.as_str().into(),
             session: self.conversation.as_str().into(),
             client: Some(self.client.as_str().into()),
-            judged_before: Some(Arc::new(CallUses { rules, allowance, approved })),
+            judged_before: Some(Arc::new(CallUses { rules, allowance, approved, files: None })),
             ..run
         };
         // What cannot be read is as careful as can be.

@@ -38,7 +38,19 @@ pub fn read_or_make(file: &Path) -> io::Result<String> {
     }
 }
 
+/// A new token, kept in this file.
 fn make(file: &Path) -> io::Result<String> {
+    let failed = |err: io::Error| {
+        let file = file.display();
+        let text = format!(
+            "no token can be kept in `{file}` ({err}): free some space or name another place with `--state`"
+        );
+        io::Error::new(err.kind(), text)
+    };
+    write_new(file).map_err(failed)
+}
+
+fn write_new(file: &Path) -> io::Result<String> {
     let token = random_name::<BYTES>()?;
     if let Some(directory) = file.parent() {
         fs::create_dir_all(directory)?;

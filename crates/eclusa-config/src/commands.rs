@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::{
     source::LayerReader,
     spanned::{Keyword, KeywordSet, Spanned},
-    tighten::set_tightening,
+    tighten::{set_list, set_tightening},
     units::{self, Most, Size},
 };
 
@@ -98,9 +98,7 @@ pub(super) fn merge(source: &mut LayerReader<'_>, commands: &mut CommandSettings
             source.keep(&it.span, read.map_err(text)).map(|_| it.it.clone())
         });
         let hosts = hosts.collect();
-        set_tightening(source, &written.span, &mut commands.hosts, hosts, |new, old| {
-            has_more(new, old)
-        });
+        set_list(source, &written.span, &mut commands.hosts, hosts);
     }
     if let Some(written) = &file.live {
         let live = written.it.iter().filter_map(|it| {
@@ -108,16 +106,12 @@ pub(super) fn merge(source: &mut LayerReader<'_>, commands: &mut CommandSettings
             source.keep(&it.span, read)
         });
         let live = live.collect();
-        set_tightening(source, &written.span, &mut commands.live, live, |new, old| {
-            has_more(new, old)
-        });
+        set_list(source, &written.span, &mut commands.live, live);
     }
     if let Some(written) = &file.writable {
         let places = written.it.iter().filter_map(|it| source.keep(&it.span, outside(&it.it)));
         let places = places.collect();
-        set_tightening(source, &written.span, &mut commands.writable, places, |new, old| {
-            has_more(new, old)
-        });
+        set_list(source, &written.span, &mut commands.writable, places);
     }
     for (written, below) in [(&file.memory, &mut commands.memory), (&file.disk, &mut commands.disk)]
     {
@@ -170,11 +164,6 @@ fn identity(written: &str) -> Result<Option<(String, String)>, String> {
         Some((name, email)) => Ok(Some((name.to_owned(), email.to_owned()))),
         None => Err(format!("`{written}` is not an identity; write `Ada <ada@example.org>`")),
     }
-}
-
-/// True when something is in the new list that was not in the old one.
-fn has_more<T: PartialEq>(new: &[T], old: &[T]) -> bool {
-    new.iter().any(|it| !old.contains(it))
 }
 
 /// True when the new limit is beyond the old one; none is beyond every number.

@@ -104,6 +104,10 @@ pub struct Config {
     pub(crate) settings: Vec<Setting>,
     /// What `blocked` is made of.
     pub(crate) blocked_patterns: Vec<String>,
+    /// Those of the administrator among them.
+    pub(crate) firm_patterns: Vec<String>,
+    /// The administrator's among `modes`.
+    pub(crate) firm_modes: Vec<ModeRule>,
     /// What `review_cache` is made of: its parts can come from different layers.
     pub(crate) cache: (Duration, usize),
 }
@@ -132,6 +136,13 @@ impl fmt::Display for UnknownTool {
 impl Config {
     /// The shipped configuration: the lowest layer, and the one that says what every key means.
     pub const DEFAULTS: &'static str = shipped::DEFAULTS;
+
+    /// Drops what files say of modes for clients and conversations: a person has named the mode of this
+    /// run. What the administrator says stays.
+    pub fn keep_administrators_modes(&mut self) {
+        let firm = &self.firm_modes;
+        self.modes.retain(|it| firm.contains(it));
+    }
 
     /// Blocks these absolute places, as far as they lie in the workspace at `root`, for every
     /// tool: no exception opens them.
@@ -184,6 +195,8 @@ impl Config {
             layers: Vec::new(),
             settings: Vec::new(),
             blocked_patterns: Vec::new(),
+            firm_patterns: Vec::new(),
+            firm_modes: Vec::new(),
             cache: (Duration::ZERO, 1024),
         }
     }

@@ -51,9 +51,18 @@ fn block(source: &mut LayerReader<'_>, below: &mut Config, file: &Files) {
         let usable = Blocked::check(&pattern.it).map_err(|err| err.to_string());
         if source.keep(&pattern.span, usable).is_some() {
             below.blocked_patterns.push(pattern.it.clone());
+            if source.trust == Trust::Administrator {
+                below.firm_patterns.push(pattern.it.clone());
+            }
         }
     }
-    let all = Blocked::known_or_new(&below.blocked_patterns).map_err(|err| err.to_string());
+    let all = Blocked::known_or_new(&below.blocked_patterns);
+    let all = match below.firm_patterns.is_empty() {
+        true => all,
+        // What others except stays blocked.
+        false => all.and_then(|it| Ok(it.with_firm(Blocked::new(&below.firm_patterns)?))),
+    };
+    let all = all.map_err(|err| err.to_string());
     if let Some(all) = source.keep(&patterns.span, all) {
         below.rules.iter_mut().for_each(|rule| rule.block_again(&all));
         below.blocked = all;

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    Config,
+    Config, Trust,
     error::Problem,
     source::LayerReader,
     spanned::{Keyword, OneOrMany, Spanned},
@@ -46,7 +46,11 @@ pub(super) fn merge(
         };
         let (client, conversation) = (names(&it.client), names(&it.conversation));
         if let (Some(client), Some(conversation)) = (client, conversation) {
-            below.modes.push(ModeRule { mode: it.mode.0, client, session: conversation });
+            let rule = ModeRule { mode: it.mode.0, client, session: conversation };
+            if source.trust == Trust::Administrator {
+                below.firm_modes.push(rule.clone());
+            }
+            below.modes.push(rule);
         }
     }
 }

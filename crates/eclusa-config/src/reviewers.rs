@@ -2,11 +2,12 @@
 
 use std::{collections::BTreeMap, ops::Range, time::Duration};
 
-use eclusa::{policy::Names, settings::Endpoint};
+use eclusa::{Limits, policy::Names, settings::Endpoint};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
+    Trust,
     error::Problem,
     source::LayerReader,
     spanned::{Keyword, KeywordSet, OnError, OneOrMany, Spanned},
@@ -113,7 +114,11 @@ pub(super) fn read(
         .as_ref()
         .and_then(|tools| source.keep(&tools.span, Names::of_tools(tools.it.as_slice())));
     let reach = reach(source, "reviewer", span, (&it.command, &it.url, &it.headers));
-    let time = it.time.as_ref().and_then(|it| positive_time(source, it));
+    let mut time = it.time.as_ref().and_then(|it| positive_time(source, it));
+    if source.trust == Trust::Administrator {
+        // A person who gives reviewers no time must not have what one would have said.
+        time = time.or(Some(Limits::default().review));
+    }
     let reviewer = ReviewerSettings {
         name: it.name.it.clone(),
         tools: it.tools.as_ref().map(|it| it.it.as_slice().to_vec()).unwrap_or_default(),

@@ -42,6 +42,24 @@ pub(super) fn set_tightening<T>(
     }
 }
 
+/// The same for a list of what is allowed. Of what stands below, an administrator leaves what their own
+/// list has too.
+pub(super) fn set_list<T: PartialEq>(
+    source: &mut LayerReader<'_>,
+    span: &Range<usize>,
+    below: &mut Vec<T>,
+    new: Vec<T>,
+) {
+    if source.trust == Trust::Administrator {
+        below.retain(|it| new.contains(it));
+        if *below != new {
+            source.pass_over(span);
+        }
+        return;
+    }
+    set_tightening(source, span, below, new, |new, old| new.iter().any(|it| !old.contains(it)));
+}
+
 /// Whether a limit is looser than another. No limit is the loosest of all.
 pub(super) fn is_looser<T: PartialOrd>(new: &Option<T>, old: &Option<T>) -> bool {
     match (new, old) {

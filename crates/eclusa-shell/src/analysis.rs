@@ -5,7 +5,8 @@ use crate::catastrophe::{self, Bindings, Catastrophe, PipeData, Suspect, Target,
 use crate::commands::{self, Outer};
 use crate::limits::{MAX_BYTES, MAX_COMMANDS, MAX_NESTING, MAX_SUSPECT_BYTES, MAX_SUSPECTS};
 use crate::syntax::{self, characters, line};
-use crate::{Command, Doubt, NestedCommands, Part, Unknown, Word, programs};
+use crate::variables::{holds_command, is_plain_pager};
+use crate::{Assignment, Command, Doubt, NestedCommands, Part, Unknown, Word, programs};
 
 mod builtins;
 
@@ -222,6 +223,8 @@ impl Analyser<'_> {
         self.blind |= catastrophe::is_blind(&command);
         let mut runs = command.profile.runs.clone();
         let mut scripts = command.profile.scripts.clone();
+        // `GIT_PAGER='rm -rf x' git log`
+        scripts.extend(command.assignments.iter().filter_map(named_command));
         if command.profile.reads_script {
             // What is known of a text is looked at even where not all of it is.
             let unsure = command.texts().filter(|it| it.text().is_none());
@@ -314,4 +317,11 @@ fn displayed(command: &Command) -> String {
     let words = command.words.iter().map(|it| it.source.clone());
     let texts: Vec<String> = assignments.chain(words).collect();
     texts.join(" ").chars().take(120).collect()
+}
+
+/// The command line that a variable gives to programs, where it is known.
+fn named_command(assignment: &Assignment) -> Option<Word> {
+    let text = assignment.value.text().filter(|_| holds_command(&assignment.name))?;
+    let plain = text.trim().is_empty() || is_plain_pager(&assignment.name, Some(&text));
+    (!plain).then(|| Word::literal(&*text))
 }

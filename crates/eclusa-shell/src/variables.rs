@@ -55,6 +55,22 @@ pub fn is_plain_pager(name: &str, value: Option<&str>) -> bool {
     pager && matches!(value, Some("cat" | ""))
 }
 
+/// True for a variable whose value is a command line that programs hand to a shell.
+pub(crate) fn holds_command(name: &str) -> bool {
+    const NAMES: [&str; 9] = [
+        "EDITOR",
+        "GIT_EDITOR",
+        "GIT_EXTERNAL_DIFF",
+        "GIT_SEQUENCE_EDITOR",
+        "GIT_SSH_COMMAND",
+        "PROMPT_COMMAND",
+        "VISUAL",
+        "PAGER",
+        "MANPAGER",
+    ];
+    NAMES.contains(&name) || matches!(name, "GIT_PAGER" | "GH_PAGER")
+}
+
 fn load(text: &'static str) -> VariableTable {
     let mut table = VariableTable { exact: HashMap::new(), starts: Vec::new(), ends: Vec::new() };
     for line in text.lines() {

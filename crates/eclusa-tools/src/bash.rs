@@ -262,6 +262,7 @@ impl TypedTool for Bash {
                 background: true,
                 hidden,
                 hosts,
+                bound: job.bound_files()?,
             };
             return self.start_job(order, job).await;
         }
@@ -272,7 +273,9 @@ impl TypedTool for Bash {
         self.can_be_reviewed(writes, job.mode())?;
         let signals = looks_for_processes(&command);
         let (why, background) = (hidden.clone(), false);
-        let order = CommandOrder { writes, command, cwd, time, session, background, hidden, hosts };
+        let bound = job.bound_files()?;
+        let order =
+            CommandOrder { writes, command, cwd, time, session, background, hidden, hosts, bound };
         let (mut ran, long, opened) = self.run_with_hosts(order, job).await?;
         if ran.exit.how != How::Code(0) {
             ran.notes.extend(job.needs_service());

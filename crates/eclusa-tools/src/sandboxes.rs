@@ -13,7 +13,11 @@ use std::{
     time::Duration,
 };
 
-use eclusa::{policy::HiddenPaths, settings::RequiredEnforcement, workspace::SnapshotError};
+use eclusa::{
+    policy::{BoundFile, HiddenPaths},
+    settings::RequiredEnforcement,
+    workspace::SnapshotError,
+};
 use eclusa_net::HostAccess;
 use eclusa_sandbox::{
     HostCapabilities, Identity, Limits, Missing, Plan, Sandbox, SandboxError, Staging,
@@ -24,6 +28,7 @@ use eclusa_sandbox::{
 use crate::owner::{JobRecords, all_sessions};
 
 mod attempts;
+mod bound_layer;
 mod caches;
 mod outliving;
 mod running;
@@ -98,6 +103,8 @@ pub struct CommandOrder {
     pub hidden: HiddenPaths,
     /// What rules and a person say of the hosts that it may reach.
     pub hosts: HostAccess,
+    /// The files that a person's yes is bound to: it sees these, whatever is written there meanwhile.
+    pub bound: Vec<BoundFile>,
 }
 
 impl Sandboxes {
@@ -161,9 +168,9 @@ impl Sandboxes {
         let made = |source| RunError::Layer { path: pool.place().to_owned(), source };
         let session = order.session.as_deref();
         let most = settings.limits.tmp;
-        let (owner, covers) = session.map(|it| self.owner(it)).transpose()?.unwrap_or_default();
+        let (owner, mut covers) = session.map(|it| self.owner(it)).transpose()?.unwrap_or_default();
         let session = session.map(|it| self.0.sessions.get(it, most));
-        let (mut kept, mut caches) = (Kept::Nothing, None);
+        let (mut kept, mut caches, mut bound) = (Kept::Nothing, None, None);
         let writes = match (order.writes, self.write_tracking()) {
             // Nobody else could change the workspace while a command in the background did.
             (Writes::Staged, WriteTracking::Snapshot) if order.background => Writes::Outside,
@@ -181,6 +188,8 @@ impl Sandboxes {
             }
             (Writes::Staged, WriteTracking::Overlay) => {
                 let stage = Stage::new(pool, &settings.root).map_err(made)?;
+                bound = bound_layer::lay(pool, settings, &live, &order.bound).map_err(made)?;
+                covers.splice(0..0, bound.iter().map(Stage::upper));
                 plan.stage.push(Staging { covers, ..stage.over(&settings.root, &live) });
                 kept = Kept::Layer(stage);
                 let (capabilities, alone) = (self.capabilities(), order.background);
@@ -249,6 +258,7 @@ impl Sandboxes {
             kept,
             network,
             caches,
+            bound,
             session,
             ruled_out,
             level,

@@ -230,6 +230,16 @@ pub struct Question {
     pub pending: Option<PendingRef>,
 }
 
+/// What stands in a binding before the digest of the files that the call names.
+pub(crate) const FILES: &str = " files ";
+
+impl Question {
+    /// The digest of the files that an answer is bound to, where the call names some.
+    pub fn bound_files(&self) -> Option<&str> {
+        self.binding.split_once(FILES).map(|(_, files)| files)
+    }
+}
+
 /// A run that is kept until somebody answers: see [`PendingRun`](crate::workspace::PendingRun).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PendingRef {

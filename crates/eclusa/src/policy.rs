@@ -9,8 +9,9 @@ use eclusa_net::HostAccess;
 
 use crate::{Decision, PermissionClass, Reason, Source, Touch, Verdict};
 
+pub use bound_file::BoundFile;
 pub use call_view::{Author, CallView};
-pub(crate) use commands::named_by;
+pub(crate) use commands::{named_by, read_named};
 pub use commands::{named_files, only_reads_files};
 pub use effect_conditions::{Amount, EffectConditions};
 pub use effects::{
@@ -37,6 +38,7 @@ pub(crate) use paths::Root;
 pub(crate) use quote::plainly;
 pub(crate) use rule::Subject;
 
+mod bound_file;
 mod call_view;
 #[cfg(feature = "shell")]
 mod commands;

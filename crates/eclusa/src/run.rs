@@ -78,6 +78,8 @@ pub struct CallUses {
     pub allowance: Option<u64>,
     /// Whether a person said yes to the call as it stands, now or before.
     pub approved: bool,
+    /// The digest of the files that the yes is bound to, where it names some.
+    pub files: Option<String>,
 }
 
 /// From inside which call another was made: nowhere, unless the gate says so.

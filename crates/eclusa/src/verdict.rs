@@ -216,6 +216,12 @@ impl Verdict {
         Verdict { decision, because }
     }
 
+    /// True when a rule of the administrator's asks.
+    pub(crate) fn is_administrators(&self) -> bool {
+        let mut asking = self.because.iter().filter(|it| it.decision == Decision::Ask);
+        asking.any(|it| it.source == Source::Administrator)
+    }
+
     /// What the rules that ask require of the answers. All of it must be met.
     pub fn requirements(&self) -> impl Iterator<Item = &Requirement> {
         let asking = self.because.iter().filter(|it| it.decision == Decision::Ask);

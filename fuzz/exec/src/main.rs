@@ -6,6 +6,7 @@
 //! program.
 
 mod bytes;
+mod checkouts;
 mod entry_points;
 mod git;
 mod grammar;
@@ -28,13 +29,14 @@ use room::{Order, Outcome};
 const HELP: &str = "\
 Looks for commands that are allowed and do more than read, by running them in a throw-away room.
 
-Usage: scripts/hunt [--seed N] [--count N] [--git N] [--bytes N] [--workers N] [--minutes N]
+Usage: scripts/hunt [--seed N] [--count N] [--git N] [--bytes N] [--checkouts N] [--workers N] [--minutes N]
        scripts/fuzz [--seed N] [--seconds N]
 
   --seed N     where the generator begins (default 1): the same seed makes the same commands
   --count N    how many commands are made (default 4000)
   --git N      how many of git's settings are tried with a program in them (default 60)
   --bytes N    how many mutated texts each reader of hostile bytes gets (default 300)
+  --checkouts N  how many checkouts full of hostile settings a hook and its tickets get (default 12)
   --workers N  how many rooms at once (default: two per processor, since commands also wait)
   --minutes N  go on with further seeds for so long
   --seconds N  no commands: every reader of hostile bytes and every front door gets mutated texts
@@ -50,6 +52,7 @@ struct Hunt {
     count: usize,
     git: usize,
     bytes: usize,
+    checkouts: usize,
     workers: usize,
     minutes: u64,
     seconds: u64,
@@ -90,6 +93,7 @@ impl Hunt {
             count: 4000,
             git: 60,
             bytes: 300,
+            checkouts: 12,
             workers,
             minutes: 0,
             seconds: 0,
@@ -110,6 +114,7 @@ impl Hunt {
                 "--count" => hunt.count = number()?,
                 "--git" => hunt.git = number()?,
                 "--bytes" => hunt.bytes = number()?,
+                "--checkouts" => hunt.checkouts = number()?,
                 "--workers" => hunt.workers = number()?.max(1),
                 "--minutes" => hunt.minutes = u64::try_from(number()?).unwrap_or_default(),
                 "--seconds" => hunt.seconds = u64::try_from(number()?).unwrap_or_default(),
@@ -134,7 +139,7 @@ impl Hunt {
             return Ok(if unread == 0 { ExitCode::from(3) } else { ExitCode::FAILURE });
         }
         let began = Instant::now();
-        let mut found = unread;
+        let mut found = unread + checkouts::run(&self.program, self.checkouts, self.seed)?;
         loop {
             found += self.one_round()?;
             if began.elapsed() >= Duration::from_secs(60 * self.minutes) {

@@ -80,7 +80,12 @@ pub async fn run(global: &Global, name: &str, shown: &[String]) -> Result<Exit, 
     if ticket.uses.approved {
         // Their yes is to running the command. On a machine without a whole sandbox the question is
         // another one.
-        let covers = |question: &Question| !question.touches.contains(&Touch::Unknown);
+        // What is in the files that it names may have changed since they were compared above.
+        let files = ticket.files.clone();
+        let covers = move |question: &Question| {
+            !question.touches.contains(&Touch::Unknown)
+                && question.bound_files() == files.as_deref()
+        };
         people.push(Arc::new(EarlierYes::to_running("ticket", covers)));
     }
     let run = Some(ticket.run(ctx.run()));

@@ -96,6 +96,7 @@ fn look(sandboxes: &Sandboxes, paths: &Paths, ctx: &AppContext) -> Result<Findin
         background: false,
         hidden: eclusa::policy::HiddenPaths::nothing(),
         hosts: Default::default(),
+        bound: Vec::new(),
     };
     let ran = sandboxes.start(&order, |_| {}).and_then(eclusa_tools::Running::wait);
     let caps = ran.as_ref().ok().map(|it| (it.exit.caps.memory, it.exit.caps.processes));

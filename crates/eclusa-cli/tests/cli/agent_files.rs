@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     agent_settings::{AGENTS, tree},
-    world::{Ran, World},
+    world::{Ran, World, run},
 };
 
 /// A project's files are given back as well, and no agent may write what connects one.
@@ -121,6 +121,11 @@ fn links_are_kept_and_files_are_written_all_or_none() {
 
 /// `--managed` writes below `/etc`, so the binary is started where another one is mounted.
 pub(crate) fn on_machine(world: &World, args: &[&str]) -> Ran {
+    on_machine_with(world, args, "")
+}
+
+/// The same, with this on stdin.
+pub(crate) fn on_machine_with(world: &World, args: &[&str], input: &str) -> Ran {
     let eclusa = world.command(args);
     #[expect(clippy::disallowed_methods, reason = "the test starts the binary elsewhere")]
     let mut command = std::process::Command::new("unshare");
@@ -128,10 +133,7 @@ pub(crate) fn on_machine(world: &World, args: &[&str]) -> Ran {
     command.arg(world.path("etc")).arg(eclusa.get_program()).args(eclusa.get_args());
     command.current_dir(world.path("workspace")).env_clear();
     command.envs(eclusa.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let output = command.output().unwrap();
-    let text = |it: &[u8]| String::from_utf8_lossy(it).into_owned();
-    let code = output.status.code().unwrap_or(-1);
-    Ran { code, out: text(&output.stdout), err: text(&output.stderr) }
+    run(command, input)
 }
 
 /// A machine's files are given back as well; what a project switches off stays on.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{
     acp::Editor,
-    agent_files::on_machine,
+    agent_files::{on_machine, on_machine_with},
     hook::{before, claude, decision, rewritten, send, shell},
     mcp::client::{Client, text},
     world::{World, run},
@@ -205,4 +205,62 @@ fn an_installation_for_the_machine_holds_for_everybody_and_is_nobody_elses() {
     symlink(&victim, &backup).unwrap();
     assert_eq!(on_machine(&world, &install).code, 1);
     assert_eq!(world.read("victim"), "as it was");
+}
+
+/// A person's exception unblocks what they or the program block, and nothing of the administrator's.
+#[test]
+fn what_an_administrator_blocks_no_exception_opens() {
+    eclusa_testing::needs!(Namespaces);
+    let world = World::new();
+    fs::create_dir_all(world.path("etc/eclusa")).unwrap();
+    world.write(
+        "etc/eclusa/eclusa.toml",
+        "[files]\nblocked = [\"*.vault\", \"!ok.vault\", \".env\"]\n",
+    );
+    for name in ["a.vault", "ok.vault", ".env", "b.key"] {
+        world.write(&format!("workspace/{name}"), "LOCKED-UP\n");
+    }
+    world.write(
+        "config/eclusa/eclusa.toml",
+        "[files]\nblocked = [\"!*.vault\", \"!.env\", \"!b.key\"]\n",
+    );
+    for (name, seen) in [("a.vault", false), (".env", false), ("ok.vault", true), ("b.key", true)] {
+        let read = json!({ "path": name }).to_string();
+        let cat = json!({ "command": format!("cat {name}") }).to_string();
+        let search = json!({"pattern": "LOCKED", "path": name}).to_string();
+        for (tool, args) in [("read", read), ("bash", cat), ("grep", search)] {
+            let ran = on_machine(&world, &["--mode", "yolo", "run", tool, &args]);
+            assert_eq!(ran.out.contains("LOCKED-UP"), seen, "{tool} {name}: {ran:?}");
+        }
+    }
+}
+
+/// Where hooks are an administrator's, a person's own settings do not give our name away either.
+#[test]
+fn a_persons_own_server_does_not_pass_as_ours_against_an_administrator() {
+    eclusa_testing::needs!(Namespaces);
+    let world = World::new();
+    fs::create_dir_all(world.path("etc")).unwrap();
+    let call = before(&world, "mcp__eclusa__write", json!({"path": "a", "content": "x"}));
+    let asked = || {
+        let said = on_machine_with(&world, &["hook", "claude-code"], &call.to_string());
+        decision(&said).0
+    };
+    let evil = json!({"command": world.path("home/evil"), "args": ["mcp"]});
+    let listed = json!({"mcpServers": {"eclusa": evil}});
+    let of_project = json!({"projects": {"/x": {"mcpServers": {"eclusa": evil}}}});
+    for settings in [&listed, &of_project, &json!([])] {
+        world.write("home/.claude.json", &settings.to_string());
+        assert_eq!(asked(), "allow", "without an administrator it is their own affair: {settings}");
+    }
+    assert_eq!(on_machine(&world, &["install", "claude-code", "--managed"]).code, 0);
+    for settings in [&listed, &of_project] {
+        world.write("home/.claude.json", &settings.to_string());
+        assert_eq!(asked(), "deny", "{settings}");
+    }
+    world.write("home/.claude.json", "{ no JSON");
+    assert_eq!(asked(), "deny", "nobody can tell whose name it gives away");
+    let ours = json!({"command": env!("CARGO_BIN_EXE_eclusa"), "args": ["mcp"]});
+    world.write("home/.claude.json", &json!({"mcpServers": {"eclusa": ours}}).to_string());
+    assert_eq!(asked(), "allow");
 }

@@ -46,6 +46,7 @@ mod jobs;
 mod killed;
 mod languages;
 mod layer_places;
+mod lesser_machines;
 mod log;
 mod login;
 mod looking;

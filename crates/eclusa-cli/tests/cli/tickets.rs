@@ -130,6 +130,31 @@ fn a_yes_to_a_script_is_bound_to_its_bytes() {
     assert!(!resumed.out.contains("swapped"), "{resumed:?}");
 }
 
+/// Bytes that are swapped while a ticket is judged, after they were compared, are not run.
+#[test]
+fn a_script_that_is_swapped_while_its_ticket_starts_is_not_run() {
+    eclusa_testing::needs!(Namespaces);
+    let world = World::new();
+    let swap =
+        "test -e ../swap && echo 'echo swapped' > deploy.sh; echo '{\"decision\": \"approve\"}'";
+    let reviewer = world.script("reviewer", &format!("cd {:?}; {swap}", world.path("workspace")));
+    world.write(
+        "config/eclusa/eclusa.toml",
+        &format!(
+            "[[rules]]\ndecision = \"ask\"\ncommand = \"sh\"\n[[reviewers]]\nname = \"swap\"\n\
+             tools = [\"bash\"]\non = \"input\"\ncommand = [{reviewer}]\n"
+        ),
+    );
+    world.write("workspace/deploy.sh", "echo harmless\n");
+    let line = || rewritten(&claude(&world, &attended(&world, "sh deploy.sh")));
+    assert_eq!(shell(&world, &line()).out, "harmless\n");
+    let line = line();
+    world.write("swap", "");
+    let ran = shell(&world, &line);
+    assert!(ran.code != 0 && !ran.out.contains("swapped"), "{ran:?}");
+    assert_eq!(world.read("workspace/deploy.sh"), "echo swapped\n");
+}
+
 /// A model parses what a command prints, and is told its exit code by the agent.
 #[test]
 fn nothing_is_added_to_what_a_command_printed() {

@@ -23,6 +23,54 @@ fn nothing_loosens_what_the_administrator_says() {
     assert_eq!(of("mode"), "/etc/eclusa/eclusa.toml:1");
 }
 
+/// A list of what is allowed is the administrator's, as far as others have the same in theirs.
+#[test]
+fn a_list_of_other_things_is_not_stricter_than_the_administrators() {
+    let administrator = "[commands]\nhosts = ['a.example', 'b.example']\nlive = ['target']\nwritable = ['/srv/out']\n";
+    let person =
+        "[commands]\nhosts = ['b.example', 'c.example']\nlive = ['src']\nwritable = ['/srv']\n";
+    let commands = layers(administrator, person).commands;
+    assert_eq!(commands.hosts, ["b.example"]);
+    assert!(commands.live.is_empty() && commands.writable.is_empty(), "{commands:?}");
+    assert!(layers(administrator, "").commands.hosts.is_empty(), "it opens nothing by itself");
+}
+
+/// Exceptions open what their own file and those below block.
+#[test]
+fn an_exception_opens_nothing_that_the_administrator_blocks() {
+    let blocked = |administrator: &str, person: &str, name: &str| {
+        let files = |it: &str| format!("[files]\nblocked = {it}\n");
+        let config = layers(&files(administrator), &files(person));
+        config.blocked.by(std::path::Path::new(name)).is_some()
+    };
+    assert!(blocked("['*.vault']", "['!*.vault']", "sub/a.vault"));
+    assert!(blocked("['.env']", "['!.env']", ".env"));
+    assert!(!blocked("['*.vault', '!ok.vault']", "[]", "ok.vault"), "their own exception");
+    assert!(!blocked("['*.vault']", "['!.env']", ".env"), "a person's own affair");
+    assert!(blocked("['!a.vault']", "['*.vault']", "b.vault"));
+}
+
+/// Whoever names a mode on the command line has done with rules about modes, but for the administrator's.
+#[test]
+fn the_administrators_modes_stay_where_a_person_names_one() {
+    let modes = |name: &str, mode: &str| format!("[[modes]]\nclient = '{name}'\nmode = '{mode}'\n");
+    let person = format!("mode = 'yolo'\n{}", modes("b", "confirm-all"));
+    let mut config = layers(&modes("a", "confirm-all"), &person);
+    assert_eq!(config.modes.len(), 2);
+    config.keep_administrators_modes();
+    assert!(config.modes.iter().all(|it| it.client.as_ref().unwrap().matches("a")));
+    assert_eq!(config.modes.len(), 1);
+}
+
+/// A reviewer that is let pass where it fails has its time, whatever others say of time.
+#[test]
+fn nobody_takes_the_time_of_an_administrators_reviewer() {
+    let reviewer =
+        "[[reviewers]]\nname = 'guard'\ncommand = ['/usr/bin/guard']\non_error = 'allow'\n";
+    let config = layers(reviewer, "[limits]\nreview = '1ms'\n");
+    assert_eq!(config.reviewers[0].time, Some(eclusa::Limits::default().review));
+}
+
 #[test]
 fn what_is_stricter_than_the_administrator_stands() {
     let config = layers("mode = 'auto-approve'\n[limits]\ntime = '5s'", "mode = 'confirm-all'\n");

@@ -9,7 +9,7 @@ use std::{
 
 use eclusa::{
     Approver, Decision, Delegate, Files, Gate, Incoming, Mode, Origin, Registration, Registry,
-    Reply, Run, ToolCall, call::Malformed, policy::named_files, store::Store,
+    Reply, Run, ToolCall, call::Malformed, store::Store,
 };
 
 use eclusa_sandbox::Enforcement;
@@ -305,8 +305,7 @@ impl AgentCall<'_> {
         };
         let session = self.session;
         let command = text("command").unwrap_or_default();
-        let files = || named_files(&session.ctx.paths.workspace, command, Some(&directory));
-        let files = reply.uses().approved.then(files).flatten().map(|it| it.to_string());
+        let files = reply.uses().files.clone().filter(|_| reply.uses().approved);
         let ticket = ExecTicket {
             client: session.client.clone(),
             conversation: session.name.clone(),

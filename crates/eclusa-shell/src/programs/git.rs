@@ -124,7 +124,8 @@ pub(crate) fn config(word: &Word, profile: &mut CommandProfile) {
 
 /// True for a setting whose value is a command line that git hands to a shell.
 fn names_a_program(key: &str) -> bool {
-    const WHOLE: [&str; 8] = [
+    const WHOLE: [&str; 9] = [
+        "core.fsmonitor",
         "core.pager",
         "core.editor",
         "core.sshcommand",

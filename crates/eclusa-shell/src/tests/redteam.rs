@@ -99,3 +99,29 @@ fn what_was_not_denied_is_found_with_its_siblings() {
         assert!(!is_catastrophic(command), "{command}");
     }
 }
+
+/// A command that a setting or a variable names for git to run is read like any other.
+#[test]
+fn commands_in_settings_and_variables_of_git_are_read() {
+    let runs_rm = |script: &str| {
+        let words = |it: &crate::Command| {
+            it.words.first().and_then(|it| it.text().map(|it| it.into_owned()))
+        };
+        crate::analyse(script).commands.iter().any(|it| words(it).as_deref() == Some("rm"))
+    };
+    for script in [
+        "git -c core.pager='rm -rf x' log",
+        "git -c pager.log='rm -rf x' log",
+        "git -c core.fsmonitor='rm -rf x' status",
+        "git -c alias.z='!rm -rf x' z",
+        "GIT_PAGER='rm -rf x' git log",
+        "PAGER='rm -rf x' git log",
+        "GIT_EDITOR='rm x' git commit --amend",
+        "GIT_SSH_COMMAND='rm x' git fetch",
+        "GIT_EXTERNAL_DIFF='rm x' git diff",
+    ] {
+        assert!(runs_rm(script), "{script}");
+    }
+    assert!(!runs_rm("GIT_PAGER=cat git log -- rm"));
+    assert!(is_catastrophic("GIT_PAGER='rm -rf /' git log"));
+}

@@ -18,6 +18,7 @@ use tempfile::TempDir;
 use super::Bash;
 use crate::{SandboxSettings, Sandboxes};
 
+mod bound;
 mod jobs;
 mod places;
 

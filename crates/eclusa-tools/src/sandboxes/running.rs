@@ -33,6 +33,8 @@ pub struct Running {
     pub(super) network: Option<Network>,
     /// Held until it has ended.
     pub(super) caches: Option<CacheLayers>,
+    /// What a person said yes to, over the workspace. Held until it has ended.
+    pub(super) bound: Option<Stage>,
     pub(super) session: Option<Arc<SandboxSession>>,
     /// How many paths rules hide from it.
     pub(super) ruled_out: usize,
@@ -134,7 +136,7 @@ impl Running {
         }
         let kept = self.network.map(|it| Box::new(it.serving) as Box<dyn Send>);
         let network = self.plan.network;
-        leave_rest(self.caches, self.session.as_ref(), &mut about, &mut locks);
+        leave_rest((self.caches, self.bound), self.session.as_ref(), &mut about, &mut locks);
         let locks = locks.into_iter().map(Into::into).collect();
         Ok(HeldJob { about, run, locks, network, kept })
     }
@@ -162,13 +164,14 @@ impl Running {
                 locks.extend(leave_layer(stage, &mut about));
                 self.kept = Kept::Layer(copy);
             }
-            leave_rest(self.caches.take(), self.session.as_ref(), &mut about, &mut locks);
+            let layers = (self.caches.take(), self.bound.take());
+            leave_rest(layers, self.session.as_ref(), &mut about, &mut locks);
             let locks = locks.into_iter().map(Into::into).collect();
             let network = self.plan.network.clone();
             let run = HeldRun::Left(left);
             held = Some(HeldJob { about, run, locks, network, kept: None });
         }
-        drop((self.caches, self.session));
+        drop((self.caches, self.bound, self.session));
         let live_in_place = match &self.kept {
             Kept::Snapshot(stage) => Some(stage.live.clone()),
             Kept::Nothing | Kept::Layer(_) => None,
@@ -245,11 +248,15 @@ fn leave_layer(stage: Stage, about: &mut JobAbout) -> Option<File> {
 
 /// Leaves what else it uses to the job.
 fn leave_rest(
-    caches: Option<CacheLayers>,
+    (caches, bound): (Option<CacheLayers>, Option<Stage>),
     session: Option<&Arc<SandboxSession>>,
     about: &mut JobAbout,
     locks: &mut Vec<File>,
 ) {
+    if let Some((path, lock, _)) = bound.and_then(Stage::leave) {
+        locks.push(lock);
+        about.discard.push(path);
+    }
     if let Some(caches) = caches {
         let (more, discard) = caches.leave();
         locks.extend(more);

@@ -16,5 +16,6 @@ mod levels;
 mod ordinary;
 mod programs;
 mod scripts;
+mod session_tmp;
 mod tree;
 mod world;

@@ -3,7 +3,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::LazyLock,
+    sync::{Arc, LazyLock},
 };
 
 use eclusa_text::is_ignorable;
@@ -36,6 +36,10 @@ pub struct Blocked {
     but: LazyGlobs,
     /// The patterns could not be read: everything is blocked.
     all: bool,
+    /// What no exception of another opens.
+    firm: Option<Arc<Blocked>>,
+    /// Each pattern holds by name alone, those that are shipped as well.
+    by_name: bool,
     /// Places that no exception opens, relative to the workspace, and how they are called.
     places: Vec<(PathBuf, String)>,
 }
@@ -69,7 +73,8 @@ impl Blocked {
         let empty = LazyGlobs::default;
         let (own, any, but) = (empty(), empty(), empty());
         let (written, patterns, of) = (Vec::new(), Vec::new(), Vec::new());
-        Blocked { written, patterns, own, of, any, but, all: false, places: Vec::new() }
+        let (firm, by_name, all, places) = (None, false, false, Vec::new());
+        Blocked { written, patterns, own, of, any, but, firm, by_name, all, places }
     }
 
     /// Blocks what these patterns fit.
@@ -134,12 +139,25 @@ impl Blocked {
         // Each was read before.
         let own = Blocked::new(self.written.iter().filter(own));
         let own = own.unwrap_or_else(|_| Blocked { all: true, ..Blocked::nothing() });
-        Blocked { places: self.places.clone(), ..own }
+        Blocked { places: self.places.clone(), firm: self.firm.clone(), ..own }
     }
 
     /// True when both were written alike, so that what one says the other says too.
     pub fn same_as(&self, other: &Blocked) -> bool {
-        self.all == other.all && self.written == other.written && self.places == other.places
+        let firm = match (&self.firm, &other.firm) {
+            (Some(one), Some(other)) => one.same_as(other),
+            (None, None) => true,
+            _ => false,
+        };
+        firm && self.all == other.all
+            && self.written == other.written
+            && self.places == other.places
+    }
+
+    /// Blocks what these fit as well, by name, whatever exceptions there are: only their own count.
+    #[must_use]
+    pub fn with_firm(self, firm: Blocked) -> Blocked {
+        Blocked { firm: Some(Arc::new(Blocked { by_name: true, ..firm })), ..self }
     }
 
     /// Blocks these absolute places too, as far as they lie in the workspace at `root`, for good:
@@ -199,6 +217,10 @@ impl Blocked {
         if let Some((_, place)) = self.places.iter().find(|(place, _)| lies_in(path, place)) {
             return Some(Judged::Blocked(place));
         }
+        let firm = self.firm.as_ref().and_then(|it| it.judged(path, directory));
+        if firm.is_some() {
+            return firm;
+        }
         let folded = || self.fitting(&folded(path)?, directory);
         self.fitting(path, directory).or_else(folded)
     }
@@ -238,7 +260,7 @@ impl Blocked {
 
     /// True for what the library ships. What a person has written besides holds by name alone.
     fn is_shipped(&self, pattern: usize) -> bool {
-        let text = self.patterns.get(pattern);
+        let text = self.patterns.get(pattern).filter(|_| !self.by_name);
         text.is_some_and(|it| {
             SECRET_NAMES.contains(&it.as_str())
                 && self.patterns.iter().position(|other| other == it) == Some(pattern)

@@ -73,6 +73,7 @@ pub(crate) async fn ask(
     };
     let outcome = inquiry.answer(&mut trail.uses).await;
     trail.approval = Some(inquiry.conclude(&outcome, runs));
+    trail.uses.files = inquiry.question.bound_files().map(str::to_owned);
     let said = match outcome? {
         AskOutcome::Remembered(_) | AskOutcome::Allowance(_) => {
             trail.uses.approved = true;

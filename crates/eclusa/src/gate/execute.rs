@@ -1,7 +1,7 @@
 //! Fourth gate, the chamber: the permitted call runs. The only file that makes a [`Raw`] and asks
 //! for a [`Job`].
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{panic::AssertUnwindSafe, path::Path, sync::Arc, time::Duration};
 
 use futures::{FutureExt, future::BoxFuture};
 use tokio::time::Instant;
@@ -20,6 +20,10 @@ impl Chamber for Gate {
 
     fn policy(&self) -> Arc<Box<dyn Policy>> {
         Gate::policy(self)
+    }
+
+    fn root(&self) -> Option<&Path> {
+        self.setup().workspace.as_ref().map(|it| it.root())
     }
 
     fn registry(&self) -> &Registry {
@@ -103,7 +107,7 @@ pub(crate) async fn execute(
     _: Started,
 ) -> Result<Raw, Stop> {
     let run = gate.run();
-    let approved = permit.is_approved();
+    let (approved, files) = (permit.is_approved(), permit.bound_files().map(str::to_owned));
     let call = spend(permit);
     let limits = &gate.setup().limits;
     let wanted = call.call().time.or_else(|| call.tool().tool().time(call.args()));
@@ -117,7 +121,7 @@ pub(crate) async fn execute(
     if until <= began {
         return Err(Stop::TooLate);
     }
-    let job = Job::new(call, approved, Box::new(gate.clone()), start, until);
+    let job = Job::new(call, (approved, files), Box::new(gate.clone()), start, until);
     // The call of `run` itself may panic too, before there is a future to poll.
     let work = AssertUnwindSafe(job.work()).catch_unwind();
     let ran = tokio::select! {

@@ -12,6 +12,7 @@ use crate::{
         Setup,
         ask::{Approved, ask},
         judge::judge,
+        question::bound_files,
         review::review,
         sessions::consume_uses,
     },
@@ -26,6 +27,8 @@ pub struct Permit {
     call: Reviewed,
     /// Whether a person said yes to it, now or before.
     approved: bool,
+    /// The digest of the files that the yes is bound to.
+    files: Option<String>,
 }
 
 impl Permit {
@@ -37,6 +40,11 @@ impl Permit {
     /// Whether a person said yes to exactly this call, now or before.
     pub(crate) fn is_approved(&self) -> bool {
         self.approved
+    }
+
+    /// The digest of the files that the yes is bound to, where the call names some.
+    pub(crate) fn bound_files(&self) -> Option<&str> {
+        self.files.as_deref()
     }
 
     /// Spends the permit. Visible to the crate, called by `execute.rs` alone (tidy holds that).
@@ -62,7 +70,7 @@ pub(crate) async fn decide(
     let mut written = false;
     for _ in 0..=MAX_EDITS {
         let verdict = judge(setup, run, call.call());
-        trail.uses.approved = false;
+        (trail.uses.approved, trail.uses.files) = (false, None);
         let verdict =
             trail.verdict.insert(asked_by_reviewers(&trail.review_questions, run, verdict));
         if run.dry_run {
@@ -79,10 +87,14 @@ pub(crate) async fn decide(
         // Whoever wrote these arguments has said yes to them, unless a rule says who must.
         let answered = written && verdict.requirements().next().is_none();
         trail.uses.approved = answered && verdict.decision == Decision::Ask;
+        if trail.uses.approved {
+            trail.uses.files = bound_files(setup, call.call());
+        }
         match run_preflight(setup, run, call.call(), answered, trail).await? {
             Approved::Yes => {
                 remark(setup, call.call(), trail);
-                return Ok(Permit { call, approved: trail.uses.approved });
+                let (approved, files) = (trail.uses.approved, trail.uses.files.clone());
+                return Ok(Permit { call, approved, files: files.filter(|_| approved) });
             }
             Approved::Edited(args) => {
                 let required =
@@ -108,7 +120,9 @@ pub(crate) fn decide_again(
     let verdict = trail.verdict.insert(judge(setup, run, call.call()));
     match verdict.decision {
         Decision::Deny => Err(Stop::denied(Decider::Policy, verdict.why())),
-        Decision::Allow | Decision::Stage | Decision::Ask => Ok(Permit { call, approved: true }),
+        Decision::Allow | Decision::Stage | Decision::Ask => {
+            Ok(Permit { call, approved: true, files: None })
+        }
     }
 }
 

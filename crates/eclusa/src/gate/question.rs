@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::{
     Grant, Question, Run, Validated, Verdict,
-    approve::QuestionAbout,
+    approve::{FILES, QuestionAbout},
     audit::trail::Trail,
     gate::{Setup, ask::required},
     policy::named_by,
@@ -26,11 +26,16 @@ pub(super) fn question(
 /// What an answer is bound to: tool, revision and final arguments, and what is in the files of the
 /// workspace that a shell text names.
 pub(super) fn binding(setup: &Setup, call: &Validated) -> String {
-    let files = setup.workspace.as_ref().and_then(|it| named_by(it.root(), call.scripts()));
-    match files {
-        Some(files) => format!("{} files {files}", call.binding()),
+    match bound_files(setup, call) {
+        Some(files) => format!("{}{FILES}{files}", call.binding()),
         None => call.binding().to_string(),
     }
+}
+
+/// The digest of the files that a call names, as they are now.
+pub(super) fn bound_files(setup: &Setup, call: &Validated) -> Option<String> {
+    let files = setup.workspace.as_ref().and_then(|it| named_by(it.root(), call.scripts()));
+    files.map(|it| it.to_string())
 }
 
 /// The same for a verdict, before or beside what the call has been through.

@@ -62,8 +62,8 @@ pub(crate) struct Script {
     beside_code: bool,
 }
 
-pub(crate) use named_files::named_by;
 pub use named_files::named_files;
+pub(crate) use named_files::{named_by, read_named};
 
 impl Script {
     /// Reads a text that starts in this directory, or in the workspace.

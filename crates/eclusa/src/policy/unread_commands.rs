@@ -4,7 +4,7 @@
 
 use std::{borrow::Cow, path::Path};
 
-use super::{Access, Allowed, ExplainedScript, Root, Rules, rule::Rule, rule::Subject};
+use super::{Access, Allowed, BoundFile, ExplainedScript, Root, Rules, rule::Rule, rule::Subject};
 use crate::{Decision, Hash, Reason, Source};
 
 #[path = "commands/prefix.rs"]
@@ -164,4 +164,9 @@ pub fn named_files(_root: &Path, _text: &str, _directory: Option<&str>) -> Optio
 /// The same of texts that were read before.
 pub(crate) fn named_by(_root: &Path, _scripts: &[Script]) -> Option<Hash> {
     None
+}
+
+/// The same with what was read.
+pub(crate) fn read_named(_root: &Path, _scripts: &[Script]) -> (Option<Hash>, Vec<BoundFile>) {
+    (None, Vec::new())
 }

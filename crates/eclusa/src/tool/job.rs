@@ -22,7 +22,7 @@ use super::{Validated, registry::Registry};
 use crate::{
     CallNesting, Decision, Event, Events, HiddenPaths, HostRefused, Mode, Origin, Output, Policy,
     Reply, Run, SessionError, ToolCall, ToolError, Touch,
-    policy::{named_hosts, plainly},
+    policy::{BoundFile, named_hosts, plainly, read_named},
     tool::OpenedHosts,
 };
 
@@ -34,6 +34,9 @@ pub(crate) trait Chamber: Send + Sync {
 
     /// The rules in force.
     fn policy(&self) -> Arc<Box<dyn Policy>>;
+
+    /// Where the workspace is.
+    fn root(&self) -> Option<&Path>;
 
     /// The tools there are.
     fn registry(&self) -> &Registry;
@@ -94,6 +97,8 @@ pub struct Job {
     call: Validated,
     /// Whether a person said yes to the call.
     approved: bool,
+    /// The digest of the files that the yes is bound to.
+    files: Option<String>,
     gate: Box<dyn Chamber>,
     start: Option<u64>,
     until: watch::Sender<Instant>,
@@ -113,16 +118,18 @@ pub(crate) struct FinishedJob {
 }
 
 impl Job {
-    /// A call that may run now. Visible to the crate, called by `execute.rs` alone (tidy holds that).
+    /// A call that may run now; whether a person said yes to it, and to which files. Visible to the crate,
+    /// called by `execute.rs` alone (tidy holds that).
     pub(crate) fn new(
         call: Validated,
-        approved: bool,
+        (approved, files): (bool, Option<String>),
         gate: Box<dyn Chamber>,
         start: Option<u64>,
         until: Instant,
     ) -> Job {
         let (aborted, unmarked) = (AtomicBool::default(), AtomicBool::default());
-        Job { call, approved, gate, start, until: watch::Sender::new(until), aborted, unmarked }
+        let until = watch::Sender::new(until);
+        Job { call, approved, files, gate, start, until, aborted, unmarked }
     }
 
     /// Does the work of its tool.
@@ -201,6 +208,22 @@ impl Job {
     /// True when a person said yes to this call, now or before.
     pub fn is_approved(&self) -> bool {
         self.approved
+    }
+
+    /// The files that a person's yes to this call is bound to, with exactly what they said yes to: for a
+    /// sandbox, which shows the command these. The error: one has changed since.
+    pub fn bound_files(&self) -> Result<Vec<BoundFile>, ToolError> {
+        let (Some(bound), Some(root)) = (&self.files, self.gate.root()) else {
+            return Ok(Vec::new());
+        };
+        let (now, files) = read_named(root, self.call.scripts());
+        match now.is_some_and(|it| it.to_string() == *bound) {
+            true => Ok(files),
+            false => Err(ToolError::new(
+                "not run: a file that the command names has changed since a person said yes to it; \
+                 make the call again",
+            )),
+        }
     }
 
     /// Asks a person whether this call may run again with these hosts open (`example.com`, with

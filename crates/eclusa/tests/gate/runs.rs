@@ -1,8 +1,16 @@
 //! What differs between runs of one gate: which tools there are, what came from outside, what left.
 
-use std::sync::Mutex;
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+};
 
-use eclusa::{audit::SentRequest, *};
+use eclusa::{
+    approve::{Proof, Requirement},
+    audit::SentRequest,
+    *,
+};
+use serde_json::json;
 
 use crate::world::*;
 
@@ -99,5 +107,45 @@ async fn events_name_their_conversation() {
             | Event::Ended { session, .. } => assert_eq!(&**session, "k3"),
             other => panic!("{other:?}"),
         }
+    }
+}
+
+/// Whoever must answer by a rule is asked about every edit, and there is an end to it.
+#[tokio::test]
+async fn a_call_that_is_edited_over_and_over_is_denied() {
+    let requirement = Requirement {
+        of: Vec::new(),
+        need: 1,
+        with: Proof::Word,
+        separate: false,
+        within: None,
+        then: Vec::new(),
+    };
+    let rule = Rule::new(Decision::Ask).tool(["bash"]).unwrap().requires(requirement).unwrap();
+    let edits = |count: usize| {
+        let mut world = world();
+        let desk = Arc::new(Person::default());
+        let edits = (0..count).map(|it| Ok(Answer::Edit(json!({"text": it.to_string()}))));
+        desk.answers.lock().unwrap().extend(edits);
+        let rules = Rules::new(vec![rule.clone()], Path::new("/nowhere"));
+        world.setup = world.setup.policy(rules).approval_queue(desk.clone());
+        (world.close(), desk)
+    };
+    let (world, desk) = edits(100);
+    let reply = world.gate.pass(call("bash", "x")).await;
+    assert_eq!(reply.code(), "denied_by_person");
+    assert!(reply.content().contains("edited more than 8 times"), "{}", reply.content());
+    assert_eq!(desk.asked.lock().unwrap().len(), 9);
+}
+
+/// Settings let pass what nobody can be asked about, and nothing that an administrator asks.
+#[tokio::test]
+async fn what_an_administrator_asks_no_setting_answers() {
+    let rule = Rule::new(Decision::Ask).tool(["bash"]).unwrap();
+    for (rule, code) in [(rule.clone(), "ok"), (rule.of_administrator(), "no_approver")] {
+        let mut world = world();
+        let setup = world.setup.policy(Rules::new(vec![rule], Path::new("/nowhere")));
+        world.setup = setup.on_no_approver(OnNoApprover::AllowWithWarning);
+        assert_eq!(world.close().gate.pass(call("bash", "x")).await.code(), code);
     }
 }

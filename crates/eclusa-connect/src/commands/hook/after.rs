@@ -15,7 +15,7 @@ const SEARCHES: [&str; 3] = ["grep", "glob", "list"];
 
 pub(super) async fn record(session: &HookSession, event: &HookEvent) -> Result<ResultNote, String> {
     if let MappedCall::OwnServer { tool } = event.mapped_call()
-        && own_server::doubt(&session.agent, &tool).is_none()
+        && own_server::doubt(&session.agent, event.agent, &tool).is_none()
     {
         return Ok(ResultNote::default());
     }

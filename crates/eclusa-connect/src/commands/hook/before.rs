@@ -61,10 +61,12 @@ pub(super) async fn judge(
     };
     let outcome = match mapped {
         // It passes the gate of our server, if that is what it is.
-        MappedCall::OwnServer { tool } => match own_server::doubt(&session.agent, &tool) {
-            None => return Ok(HookVerdict::Allow { context: None }),
-            Some(doubt) => call.refuse(&event.tool, doubt).await?,
-        },
+        MappedCall::OwnServer { tool } => {
+            match own_server::doubt(&session.agent, event.agent, &tool) {
+                None => return Ok(HookVerdict::Allow { context: None }),
+                Some(doubt) => call.refuse(&event.tool, doubt).await?,
+            }
+        }
         _ if session.calls.is_closed() => call.refuse(&event.tool, CLOSED.to_owned()).await?,
         MappedCall::Internal(tool) => {
             let registration = delegated::internal_tool(tool);
@@ -117,7 +119,9 @@ pub(super) async fn judge(
 /// Lets a call on that the first hook has allowed in exactly this form, and no other.
 pub(super) fn confirm(session: &HookSession, event: &HookEvent) -> HookVerdict {
     let allowed = match event.mapped_call() {
-        MappedCall::OwnServer { tool } => own_server::doubt(&session.agent, &tool).is_none(),
+        MappedCall::OwnServer { tool } => {
+            own_server::doubt(&session.agent, event.agent, &tool).is_none()
+        }
         _ => session.calls.is_allowed(&event.tool),
     };
     match allowed {

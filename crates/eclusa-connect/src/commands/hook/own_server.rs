@@ -3,7 +3,7 @@
 
 use std::{
     env,
-    io::ErrorKind,
+    io::{self, ErrorKind},
     path::{Path, PathBuf},
 };
 
@@ -14,8 +14,17 @@ use eclusa_tools::BUILT_IN_NAMES;
 use serde_json::{Map, Value, json};
 use toml_edit::{DocumentMut, Item};
 
-use crate::commands::{agent_session::AgentSession, read_text::read_text};
-use crate::{AGENTS, EntryFile, mapped::SERVER, server_lists};
+use crate::commands::{
+    agent_session::AgentSession,
+    agents::server_files,
+    read_text::{read_text, read_text_of},
+};
+use crate::{
+    AGENTS, AgentSpec, EntryFile, InstallFacts, entries::hook_mark, mapped::SERVER, server_lists,
+};
+
+/// An agent keeps more than servers in such a file.
+const MAX_BYTES: u64 = 16 << 20;
 
 /// Where agents read servers from in a repository.
 fn files() -> impl Iterator<Item = &'static str> {
@@ -27,8 +36,9 @@ fn files() -> impl Iterator<Item = &'static str> {
 
 /// Why a call of the server `eclusa` is not taken for one of this program, if it is not: our server
 /// has no such tool, or a file where the session was started or above gives our name, or one that
-/// begins like it, to another server.
-pub(super) fn doubt(session: &AgentSession, tool: &str) -> Option<String> {
+/// begins like it, to another server. Where the agent's hooks are an administrator's, its person's own
+/// files count too.
+pub(super) fn doubt(session: &AgentSession, agent: &AgentSpec, tool: &str) -> Option<String> {
     if !has_tool(&session.ctx.config, tool) {
         let tool = one_line(tool);
         return Some(format!("eclusa's server has no tool `{tool}`, so this is another server's"));
@@ -41,7 +51,31 @@ pub(super) fn doubt(session: &AgentSession, tool: &str) -> Option<String> {
     if !places.contains(&workspace.as_path()) {
         places.push(workspace);
     }
-    places.into_iter().find_map(misleads)
+    places.into_iter().find_map(misleads).or_else(|| match is_managed(agent) {
+        true => server_files(Some(agent), workspace).iter().find_map(|it| {
+            let shown = one_line(&it.display().to_string());
+            misleads_by(it, &shown)
+        }),
+        false => None,
+    })
+}
+
+/// True when the hooks of an agent are an administrator's. In doubt they are.
+fn is_managed(agent: &AgentSpec) -> bool {
+    let none = String::new;
+    let facts = InstallFacts { program: none(), nonce: none(), managed: true, project: false };
+    let mark = hook_mark(agent.name);
+    agent.entries(&facts).iter().filter(|it| it.is_gate).any(|it| match it.file {
+        EntryFile::Machine(path) => match read_text(Path::new(path)) {
+            Ok(text) => text.contains(&mark),
+            Err(err) => !is_absent(&err),
+        },
+        EntryFile::Home(_) | EntryFile::Settings(..) | EntryFile::Project(_) => false,
+    })
+}
+
+fn is_absent(err: &io::Error) -> bool {
+    matches!(err.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 /// True when our server has a tool of this name: a built-in one, one of the configuration, or one of
@@ -66,25 +100,31 @@ pub(super) fn begins_like_ours(server: &str) -> bool {
 
 /// What in the settings of a directory could have another server taken for ours, if anything.
 fn misleads(place: &Path) -> Option<String> {
-    files().find_map(|file| {
-        let text = match read_text(&place.join(file)) {
-            Ok(text) => text,
-            Err(err) if matches!(err.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                return None;
-            }
-            Err(err) => return Some(format!("`{file}` cannot be read ({err}): {AMEND}")),
-        };
-        match settings(file, &text) {
-            Some(settings) => {
-                let mut lists = server_lists().into_iter();
-                lists.find_map(|list| foreign(settings.get(list))).map(|name| {
-                    let name = one_line(&name);
-                    format!("`{file}` gives the name `{name}` to another server: {RENAME}")
-                })
-            }
-            None => Some(format!("`{file}` cannot be understood: {AMEND}")),
-        }
-    })
+    files().find_map(|it| misleads_by(&place.join(it), it))
+}
+
+/// The same of one file.
+fn misleads_by(path: &Path, file: &str) -> Option<String> {
+    let text = match read_text_of(path, MAX_BYTES) {
+        Ok(text) => text,
+        Err(err) if is_absent(&err) => return None,
+        Err(err) => return Some(format!("`{file}` cannot be read ({err}): {AMEND}")),
+    };
+    let Some(settings) = settings(file, &text) else {
+        return Some(format!("`{file}` cannot be understood: {AMEND}"));
+    };
+    let lists = AGENTS.iter().flat_map(|it| it.servers.lists);
+    let name = lists.flat_map(|it| lists_at(&settings, it)).find_map(foreign)?;
+    let name = one_line(&name);
+    Some(format!("`{file}` gives the name `{name}` to another server: {RENAME}"))
+}
+
+/// The lists at a path of keys; `*` is every key.
+fn lists_at<'a>(settings: &'a Value, path: &[&str]) -> Vec<&'a Value> {
+    let Some((key, rest)) = path.split_first() else { return vec![settings] };
+    let Some(fields) = settings.as_object() else { return Vec::new() };
+    let at = fields.iter().filter(|(name, _)| *key == "*" || name == key);
+    at.flat_map(|(_, it)| lists_at(it, rest)).collect()
 }
 
 const AMEND: &str =
@@ -121,8 +161,8 @@ fn toml_settings(text: &str) -> Option<Value> {
 }
 
 /// The name of a server in a list that could be taken for ours and is not.
-fn foreign(list: Option<&Value>) -> Option<String> {
-    let servers = list.and_then(Value::as_object)?;
+fn foreign(list: &Value) -> Option<String> {
+    let servers = list.as_object()?;
     let ours = |it: &String| it == SERVER && servers.get(it).is_some_and(is_ours);
     let mut named = servers.keys().filter(|it| *it == SERVER || begins_like_ours(it));
     named.find(|it| !ours(it)).cloned()

@@ -81,7 +81,9 @@ impl Inquiry<'_> {
         // Whoever never waits asks nobody who would have to be waited for.
         let present = if run.park || required { &[][..] } else { &setup.approvers[..] };
         let allows = setup.on_no_approver == OnNoApprover::AllowWithWarning;
-        let settings = allows && !required && !self.running;
+        // What an administrator asks, no setting of a person answers.
+        let settings =
+            allows && !required && !self.running && !self.question.verdict.is_administrators();
         let mut answerers = vec![Answerer::EarlierAnswer, Answerer::Allowance];
         answerers.extend(present.iter().map(Answerer::Approver));
         answerers.extend(queue.map(Answerer::Queue));

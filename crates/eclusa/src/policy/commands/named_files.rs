@@ -12,7 +12,7 @@ use std::{
 use rustix::fs::OFlags;
 
 use super::Script;
-use crate::Hash;
+use crate::{Hash, policy::BoundFile};
 
 /// The most files that are looked at, and the most bytes that are read of all of them. Of what is
 /// beyond that the times and sizes count.
@@ -27,18 +27,23 @@ pub fn named_files(root: &Path, text: &str, directory: Option<&str>) -> Option<H
 
 /// The same of texts that were read before.
 pub(crate) fn named_by(root: &Path, scripts: &[Script]) -> Option<Hash> {
+    read_named(root, scripts).0
+}
+
+/// The same with what was read: exactly the bytes that are in the digest.
+pub(crate) fn read_named(root: &Path, scripts: &[Script]) -> (Option<Hash>, Vec<BoundFile>) {
     let names: BTreeSet<String> = scripts.iter().flat_map(candidates).collect();
-    let mut left = MAX_BYTES;
-    let mut text = String::new();
-    for name in names.iter().take(MAX_FILES) {
-        if let Some(state) = state(&root.join(name), &mut left) {
-            text.push_str(&format!("{} {name} {state}\n", name.len()));
-        }
+    let (mut left, more) = (MAX_BYTES, names.len().saturating_sub(MAX_FILES));
+    let (mut text, mut files) = (String::new(), Vec::new());
+    for name in names.into_iter().take(MAX_FILES) {
+        let Some((state, bytes)) = state(&root.join(&name), &mut left) else { continue };
+        text.push_str(&format!("{} {name} {state}\n", name.len()));
+        files.extend(bytes.map(|bytes| BoundFile { name, bytes: bytes.into() }));
     }
-    if names.len() > MAX_FILES {
-        text.push_str(&format!("and {} more names\n", names.len() - MAX_FILES));
+    if more > 0 {
+        text.push_str(&format!("and {more} more names\n"));
     }
-    (!text.is_empty()).then(|| Hash::sha256(text.as_bytes()))
+    ((!text.is_empty()).then(|| Hash::sha256(text.as_bytes())), files)
 }
 
 /// Every word that may be the name of a file, from each directory that the text may stand in.
@@ -64,14 +69,15 @@ fn candidates(script: &Script) -> Vec<String> {
 
 /// A name seen from a directory; one that starts at the root is what it is.
 fn joined(place: &str, name: &str) -> String {
-    match place.is_empty() || name.starts_with('/') {
+    match place.is_empty() || place == "." || name.starts_with('/') {
         true => name.to_owned(),
         false => format!("{place}/{name}"),
     }
 }
 
-/// What a file is now, where there is one: its digest, or its times where it is too large.
-fn state(path: &Path, left: &mut u64) -> Option<String> {
+/// What a file is now, where there is one: its digest with what is in it, or its times where it is too
+/// large.
+fn state(path: &Path, left: &mut u64) -> Option<(String, Option<Vec<u8>>)> {
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let known = path.metadata().ok().filter(|it| it.is_file())?;
     let stamp = || {
@@ -79,14 +85,14 @@ fn state(path: &Path, left: &mut u64) -> Option<String> {
         format!("{:?}", (known.dev(), known.ino(), known.size(), times))
     };
     if known.len() > *left {
-        return Some(stamp());
+        return Some((stamp(), None));
     }
     *left -= known.len();
     let mut bytes = Vec::new();
     let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
     match opened.and_then(|it| it.take(known.len().saturating_add(1)).read_to_end(&mut bytes)) {
-        Ok(_) => Some(Hash::sha256(&bytes).to_string()),
+        Ok(_) => Some((Hash::sha256(&bytes).to_string(), Some(bytes))),
         // What cannot be read here may be readable to somebody else.
-        Err(_) => Some(stamp()),
+        Err(_) => Some((stamp(), None)),
     }
 }
