@@ -10,6 +10,7 @@ mod completions;
 mod config;
 mod demo;
 mod doctor;
+mod fleet;
 mod init;
 mod jobs;
 mod log;
@@ -73,6 +74,7 @@ pub(crate) enum Command {
     Policy(policy::PolicyArgs),
     Approvals(approvals::ApprovalsArgs),
     People(people::PeopleArgs),
+    Fleet(fleet::FleetArgs),
     Allow(allow::AllowArgs),
     Resume(resume::ResumeArgs),
     Output(output::OutputArgs),
@@ -113,6 +115,7 @@ impl Command {
             | Command::Policy(_)
             | Command::Approvals(_)
             | Command::People(_)
+            | Command::Fleet(_)
             | Command::Output(_)
             | Command::Servers(_)
             | Command::CompleteWords { .. } => true,
@@ -159,6 +162,7 @@ pub(crate) async fn run(
         Command::Policy(args) => policy::run(&global, args),
         Command::Approvals(args) => approvals::run(&global, args).await,
         Command::People(args) => people::run(&global, args),
+        Command::Fleet(args) => fleet::run(&global, args).await,
         Command::Allow(args) => allow::run(&open(&global)?, args, global.json).await,
         Command::Resume(args) => resume::run(&open(&global)?, args, global.json).await,
         Command::Output(args) => output::run(&paths(&global)?, args).await,

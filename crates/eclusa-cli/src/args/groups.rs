@@ -45,6 +45,7 @@ pub(super) const HELP: &str = "\
   init         Write an eclusa.toml for this project
   doctor       Check how well this machine can sandbox commands
   config       Show and check the configuration
+  fleet        Put many machines under one signed policy
   policy       Test, lint, replay, suggest and import rules
   models       List the models and personas of the configuration, and try one
   personas     List the personas: how a model is asked to behave, and what it is kept to
