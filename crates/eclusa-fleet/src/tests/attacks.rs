@@ -70,6 +70,23 @@ fn forge(fleet: &Fleet, keys: &[SigningKey], version: u64) -> crate::SignedDocum
 }
 
 #[test]
+fn a_signature_over_another_text_counts_for_nothing() {
+    let mut fleet = Fleet::new("acme", 1);
+    fleet.push("# one");
+    let (machine, anchor) = (fleet.machine(), fleet.anchor());
+    let text = fleet.author.bundle().to_text();
+    for (from, to) in [
+        ("acme policy\\nversion 1", "acme policy\\nversion 7"),
+        ("expires 2027-01-29", "expires 2037-01-29"),
+    ] {
+        assert!(text.contains(from), "{text}");
+        let changed = DocumentBundle::parse(&text.replace(from, to)).unwrap();
+        let refused = take(&machine, changed, &anchor).unwrap_err();
+        assert!(matches!(refused, FleetError::TooFewSignatures { found: 0, .. }), "{refused}");
+    }
+}
+
+#[test]
 fn a_swapped_payload_is_refused() {
     let mut fleet = Fleet::new("acme", 1);
     fleet.push("mode = \"confirm-all\"");

@@ -40,17 +40,17 @@ fn named(fleet: &Fleet) -> String {
 #[test]
 fn a_stale_machine_asks_about_every_call_that_does_more_than_look() {
     let fleet = Fleet::new(&[]);
-    let allow = "mode = \"yolo\"\n[[rules]]\ndecision = \"allow\"\ntool = [\"time\", \"write\"]\n";
+    let allow = "mode = \"yolo\"\n[[rules]]\ndecision = \"allow\"\ntool = [\"note\", \"write\"]\n";
     let machine = expired(&fleet, allow);
     machine.write("workspace/file", "text\n");
     let ran = machine.eclusa(&["run", "read", "path=file"]);
     assert_eq!(ran.code, 0, "what only looks goes on: {ran:?}");
-    for call in [&["time"][..], &["write", "path=new", "content=x"]] {
+    for call in [&["note", "text=x"][..], &["write", "path=new", "content=x"]] {
         let ran = machine.eclusa(&[&["run"], call].concat());
         assert_eq!(ran.code, 3, "{call:?}: {ran:?}");
         assert!(ran.err.contains("is stale here: policy 1 expired at 2023-11-15"), "{ran:?}");
         let ran = machine.eclusa(&[&["check"], call].concat());
-        assert!(ran.out.starts_with("ask") && ran.out.contains("fleet-stale"), "{ran:?}");
+        assert!(ran.out.starts_with("ask") && ran.out.contains("is stale here"), "{ran:?}");
     }
     assert!(!machine.path("workspace/new").exists());
     let ran = machine.eclusa(&["fleet", "status"]);
@@ -61,7 +61,8 @@ fn a_stale_machine_asks_about_every_call_that_does_more_than_look() {
     let ran = fleet.signed(&["push", "--renew", "--for", "30d"], "--to", "policy-1");
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(sync(&machine).code, 0);
-    assert_eq!(machine.eclusa(&["run", "time"]).code, 0);
+    let ran = machine.eclusa(&["run", "note", "text=x"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
 }
 
 /// Where settings let pass what nobody can be asked about, a stale machine's calls wait all the same.
@@ -69,9 +70,12 @@ fn a_stale_machine_asks_about_every_call_that_does_more_than_look() {
 fn on_a_stale_machine_nothing_runs_because_nobody_is_there() {
     let fleet = Fleet::new(&[]);
     let machine = expired(&fleet, "on_no_approver = \"allow-with-warning\"\n");
-    let ran = machine.eclusa(&["run", "time"]);
-    assert!(ran.code == 3 || ran.code == 4, "{ran:?}");
-    assert!(!machine.records().iter().any(|it| it["outcome"] == "ok"), "{ran:?}");
+    let shown = machine.eclusa(&["config", "show"]).out;
+    assert!(shown.contains("on_no_approver = \"queue\"  # fleet acme:1"), "{shown}");
+    // What is stricter stands.
+    let machine = expired(&fleet, "on_no_approver = \"deny\"\n");
+    let shown = machine.eclusa(&["config", "show"]).out;
+    assert!(shown.contains("on_no_approver = \"deny\"") && !shown.contains("queue"), "{shown}");
 }
 
 #[test]
@@ -79,13 +83,13 @@ fn a_machine_that_never_fetched_anything_is_stale() {
     let fleet = Fleet::new(&[]);
     fleet.push("# one\n");
     let machine = World::with(&named(&fleet));
-    let ran = machine.eclusa(&["check", "time"]);
+    let ran = machine.eclusa(&["check", "note", "text=x"]);
     assert!(ran.out.starts_with("ask") && ran.out.contains("no documents are here"), "{ran:?}");
     assert_eq!(sync(&machine).code, 0);
-    assert!(!machine.eclusa(&["check", "time"]).out.contains("fleet-stale"));
+    assert!(!machine.eclusa(&["check", "note", "text=x"]).out.contains("stale"));
     // Another state directory has not been enrolled.
     let other = machine.path("other").display().to_string();
-    let ran = machine.eclusa(&["--state", &other, "check", "time"]);
+    let ran = machine.eclusa(&["--state", &other, "check", "note", "text=x"]);
     assert!(ran.out.contains("no documents are here"), "{ran:?}");
 }
 
@@ -113,8 +117,8 @@ fn a_fleet_of_the_administrator_is_mandatory() {
         let text = |it: &[u8]| String::from_utf8_lossy(it).into_owned();
         (output.status.code().unwrap(), text(&output.stdout) + &text(&output.stderr))
     };
-    let (_, out) = elsewhere(&["check", "time"]);
-    assert!(out.starts_with("ask") && out.contains("fleet-stale"), "{out}");
+    let (_, out) = elsewhere(&["check", "note", "text=x"]);
+    assert!(out.starts_with("ask") && out.contains("is stale here"), "{out}");
     let (code, out) = elsewhere(&["fleet", "sync", "--once"]);
     assert!(code == 0 && out.contains("acme policy 1 is now in force"), "{out}");
     assert!(elsewhere(&["check", "time"]).1.starts_with("deny"));
@@ -123,6 +127,6 @@ fn a_fleet_of_the_administrator_is_mandatory() {
     assert!(out.contains("/etc/eclusa/eclusa.toml says so, and who leaves is asked"), "{out}");
     let (code, out) = elsewhere(&["fleet", "leave"]);
     assert!(code == 0 && out.contains("this machine is stale"), "{out}");
-    let (_, out) = elsewhere(&["check", "time"]);
-    assert!(out.starts_with("ask") && out.contains("fleet-stale"), "{out}");
+    let (_, out) = elsewhere(&["check", "note", "text=x"]);
+    assert!(out.starts_with("ask") && out.contains("is stale here"), "{out}");
 }
