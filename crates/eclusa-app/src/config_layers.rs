@@ -5,12 +5,12 @@ use std::{io, path::Path};
 use eclusa::Hash;
 use eclusa_config::{Config, ConfigError, ConfigErrors, Layer};
 
-use crate::{failure::Failure, fleet, paths::Paths, read_text::read_text, trust};
+use crate::{failure::Failure, fleet_standing, paths::Paths, read_text::read_text, trust};
 
 /// Every file that has a say, lowest first. A workspace's own file that nobody has trusted comes
 /// last but for the administrator's and the fleet's: it can only tighten.
 pub fn layers(paths: &Paths) -> Result<Vec<Layer>, Failure> {
-    layers_with(paths, |own, administrator| fleet::layers(paths, own, administrator))
+    layers_with(paths, |own, administrator| fleet_standing::layers(paths, own, administrator))
 }
 
 /// The same with other files of the fleet: they are made from the person's file and the

@@ -2,7 +2,7 @@
 
 use super::world::{DAY, Fleet, NOW, begin, policy, take};
 use crate::{
-    DocumentBundle, DocumentKind, EnrolmentCode, FleetAnchor, FleetError, Membership,
+    Author, DocumentBundle, DocumentKind, EnrolmentCode, FleetAnchor, FleetError, Membership,
     PolicyPayload, Rotation, SigningKey, SigningRole, TakenDocuments,
 };
 
@@ -196,6 +196,25 @@ fn a_new_root_needs_the_keys_of_the_old_one_and_of_itself() {
     let stranger = Fleet::new("acme", 1);
     forged.roots.extend(stranger.published().roots);
     assert!(matches!(take(&machine, forged, &anchor), Err(FleetError::BrokenRoots { .. })));
+    // So is the next one of somebody else, and one that leaves another out.
+    let next = |fleet: &mut Fleet| {
+        let change = Rotation { need: Some(1), ..Rotation::default() };
+        let keys = fleet.only(&["acme-root-0"]);
+        fleet.author.rotate(SigningRole::Enroll, change, times, &keys).unwrap();
+        fleet.published().roots
+    };
+    let mut stranger = stranger;
+    let mut forged = fleet.published();
+    forged.roots.extend(next(&mut stranger).pop());
+    let refused = take(&machine, forged, &anchor).unwrap_err();
+    assert!(matches!(refused, FleetError::BrokenRoots { found: 2, .. }), "{refused}");
+    let mut other = Fleet { author: Author::open(fleet.published()).unwrap(), keys: Vec::new() };
+    other.keys = fleet.only(&["acme-root-0"]);
+    next(&mut other);
+    let mut skipped = fleet.published();
+    skipped.roots.extend(next(&mut other).pop());
+    let refused = take(&machine, skipped, &anchor).unwrap_err();
+    assert!(refused.to_string().contains("its version is not the next one"), "{refused}");
     let mut both = fleet.only(&["acme-root-0", "acme-policy-0"]);
     both.push(new.private_text().parse().unwrap());
     assert_eq!(fleet.author.rotate(role, change(), times, &both).unwrap(), 2);

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use crate::{
     config_layers::{layers, unusable},
     failure::{Exit, Failure},
-    fleet::{self, FleetStanding, is_of_policy},
+    fleet,
+    fleet_standing::{FleetStanding, is_of_policy},
     paths::Paths,
     screen::{Screen, Style, sanitize},
 };

@@ -111,7 +111,6 @@ pub(super) async fn run(
             if agent.is_none() && !all.iter().any(|it| it.seen) {
                 screen.line("no agent is connected; `eclusa install AGENT` connects one")?;
             }
-            // Outside a project there are none.
             let here = |it: Paths| [fleet::lines(&it), running_jobs(&it.undo())].concat();
             for line in Paths::find(global).map(here).unwrap_or_default() {
                 screen.line(&sanitize(&line))?;
