@@ -5,16 +5,28 @@ use std::{io, path::Path};
 use eclusa::Hash;
 use eclusa_config::{Config, ConfigError, ConfigErrors, Layer};
 
-use crate::{failure::Failure, paths::Paths, read_text::read_text, trust};
+use crate::{failure::Failure, fleet_standing, paths::Paths, read_text::read_text, trust};
 
 /// Every file that has a say, lowest first. A workspace's own file that nobody has trusted comes
-/// last but for the administrator's: it can only tighten.
+/// last but for the administrator's and the fleet's: it can only tighten.
 pub fn layers(paths: &Paths) -> Result<Vec<Layer>, Failure> {
+    layers_with(paths, |own, administrator| fleet_standing::layers(paths, own, administrator))
+}
+
+/// The same with other files of the fleet: they are made from the person's file and the
+/// administrator's, where these are there.
+pub(crate) fn layers_with(
+    paths: &Paths,
+    fleet: impl FnOnce(Option<&Layer>, Option<&Layer>) -> Result<Vec<Layer>, Failure>,
+) -> Result<Vec<Layer>, Failure> {
     let name = |file: &Path| file.display().to_string();
-    let mut layers = Vec::new();
+    let (mut layers, mut own) = (Vec::new(), None);
     if let Some(file) = &paths.config {
         match read_text(file) {
-            Ok(text) => layers.push(Layer::of_person(name(file), text)),
+            Ok(text) => {
+                layers.push(Layer::of_person(name(file), text));
+                own = layers.last().cloned();
+            }
             Err(err) if is_absent(file, &err) && !paths.config_named => {}
             Err(err) => return Err(unreadable(file, &err)),
         }
@@ -40,9 +52,9 @@ pub fn layers(paths: &Paths) -> Result<Vec<Layer>, Failure> {
         layers.push(Layer::of_project(name(&file), text));
     }
     let file = Paths::administrator();
-    if let Some(text) = if_there(file)? {
-        layers.push(Layer::of_administrator(name(file), text));
-    }
+    let top = if_there(file)?.map(|text| Layer::of_administrator(name(file), text));
+    layers.extend(fleet(own.as_ref(), top.as_ref())?);
+    layers.extend(top);
     Ok(layers)
 }
 

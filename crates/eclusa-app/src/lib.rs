@@ -15,6 +15,8 @@ pub mod context;
 pub mod discard_policy;
 pub mod examples;
 pub mod exec;
+pub mod fleet;
+pub mod fleet_standing;
 pub mod gates;
 pub mod git_excludes;
 pub mod global;

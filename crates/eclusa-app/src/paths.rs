@@ -112,6 +112,13 @@ impl Paths {
         self.state().map_or_else(|| self.store.with_file_name("people"), |it| it.join("people"))
     }
 
+    /// The documents of the fleet that this machine is in.
+    pub fn fleet(&self) -> PathBuf {
+        let state =
+            self.state().map_or_else(|| self.store.with_file_name("fleet"), |it| it.join("fleet"));
+        state.join("documents.json")
+    }
+
     /// Where uses of rules are counted.
     pub fn uses(&self) -> PathBuf {
         self.store.with_file_name("uses")

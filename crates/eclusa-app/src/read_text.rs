@@ -31,7 +31,9 @@ pub fn read_text_of(path: &Path, max_bytes: u64) -> io::Result<String> {
     if !found.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
     }
-    let mut text = String::new();
+    // Room for all of it and a byte more: read at once, and its end seen at once.
+    let room = usize::try_from(found.len().min(max_bytes)).unwrap_or_default() + 1;
+    let mut text = String::with_capacity(room);
     file.take(max_bytes + 1).read_to_string(&mut text)?;
     match u64::try_from(text.len()).is_ok_and(|it| it > max_bytes) {
         true => Err(io::Error::new(

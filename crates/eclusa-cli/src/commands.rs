@@ -11,6 +11,7 @@ mod config;
 mod demo;
 mod disk;
 mod doctor;
+mod fleet;
 mod init;
 mod jobs;
 mod log;
@@ -75,6 +76,7 @@ pub(crate) enum Command {
     Policy(policy::PolicyArgs),
     Approvals(approvals::ApprovalsArgs),
     People(people::PeopleArgs),
+    Fleet(fleet::FleetArgs),
     Allow(allow::AllowArgs),
     Resume(resume::ResumeArgs),
     Output(output::OutputArgs),
@@ -116,6 +118,7 @@ impl Command {
             | Command::Policy(_)
             | Command::Approvals(_)
             | Command::People(_)
+            | Command::Fleet(_)
             | Command::Output(_)
             | Command::Servers(_)
             | Command::CompleteWords { .. } => true,
@@ -163,6 +166,7 @@ pub(crate) async fn run(
         Command::Policy(args) => policy::run(&global, args),
         Command::Approvals(args) => approvals::run(&global, args).await,
         Command::People(args) => people::run(&global, args),
+        Command::Fleet(args) => fleet::run(&global, args).await,
         Command::Allow(args) => allow::run(&open(&global)?, args, global.json).await,
         Command::Resume(args) => resume::run(&open(&global)?, args, global.json).await,
         Command::Output(args) => output::run(&paths(&global)?, args).await,

@@ -13,9 +13,10 @@ mod commands;
 mod toml_json;
 
 use eclusa_app::{
-    address_variable, allowances, config_layers, context, discard_policy, exec, gates, global,
-    log_call, notifications, paths, person, queues, read_text, remember, reply, servers, shell,
-    signals, surface, telemetry, trust, undo, undo_retention, up_token,
+    address_variable, allowances, config_layers, context, discard_policy, exec, fleet,
+    fleet_standing, gates, global, log_call, notifications, paths, person, queues, read_text,
+    remember, reply, servers, shell, signals, surface, telemetry, trust, undo, undo_retention,
+    up_token,
 };
 use eclusa_connect::commands::{
     agents::AgentsCommand,

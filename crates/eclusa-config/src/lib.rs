@@ -29,6 +29,7 @@ mod config;
 mod diagnostics;
 mod error;
 mod files;
+mod fleet;
 mod grant_rule;
 pub mod jsonc;
 mod layer;

@@ -7,7 +7,7 @@ use eclusa::{Decision, policy::Matcher, preflight::PreflightStep};
 use crate::{
     Config, RedactRule, Setting, agents, commands, diagnostics,
     error::Problem,
-    files,
+    files, fleet,
     models::{self, Chat},
     modes, notifications, preflight, reviewers, rules,
     schema::{self, ConfigFile},
@@ -25,6 +25,7 @@ const MAX_TASKS: usize = 3;
 /// Lays a file on top of a configuration, as far as its trust reaches.
 pub(super) fn merge_layer(source: &mut LayerReader<'_>, below: &mut Config, file: &ConfigFile) {
     without(source, below, file);
+    fleet::check(source, file.fleet.as_ref());
     words(source, below, file);
     limits(source, below, file);
     effects(source, below, &file.effects);

@@ -16,6 +16,7 @@ use crate::{
     commands::Commands,
     diagnostics::Diagnostics,
     files::Files,
+    fleet::Fleet,
     models::{Chat, ModelEntry, PersonaEntry, Turn},
     modes::WrittenMode,
     notifications::{Approvals, Notification},
@@ -111,6 +112,8 @@ pub(super) struct ConfigFile {
     /// The page where approvals are answered.
     #[serde(default)]
     pub(super) approvals: Approvals,
+    /// The fleet whose signed policy holds on this machine.
+    pub(super) fleet: Option<Spanned<Fleet>>,
     /// Who argues the other side before a tool runs that demands `reverse_thinking`.
     pub(super) reverse_thinker: Option<Spanned<Thinker>>,
     /// Who opens the checkpoint of tools that demand one, in place of a person at the terminal.

@@ -5,7 +5,7 @@
 //! command stand beside what the command does.
 
 use eclusa_app::{
-    context, exec, gates, global, paths, raised_policy, read_text, remember, servers, shell,
+    context, exec, fleet, gates, global, paths, raised_policy, read_text, remember, servers, shell,
     surface, tickets, values,
 };
 use eclusa_spawn as spawn;

@@ -38,6 +38,10 @@ pub(crate) use paths::Root;
 pub(crate) use quote::plainly;
 pub(crate) use rule::Subject;
 
+/// The id of the rule that asks where a machine has not heard of its fleet for too long: no earlier answer covers what
+/// it asks.
+pub const STALE_RULE: &str = "fleet-stale";
+
 mod bound_file;
 mod call_view;
 #[cfg(feature = "shell")]

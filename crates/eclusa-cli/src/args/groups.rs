@@ -46,6 +46,7 @@ pub(super) const HELP: &str = "\
   doctor       Check how well this machine can sandbox commands
   disk         Show what Eclusa keeps on this disk, and clean up what can go
   config       Show and check the configuration
+  fleet        Put many machines under one signed policy
   policy       Test, lint, replay, suggest and import rules
   models       List the models and personas of the configuration, and try one
   personas     List the personas: how a model is asked to behave, and what it is kept to

@@ -14,6 +14,7 @@ use crate::{
     config_layers,
     context::AppContext,
     failure::{Exit, Failure},
+    fleet,
     global::Global,
     paths::Paths,
     screen::{Screen, Style, sanitize},
@@ -72,6 +73,8 @@ struct Findings {
     /// Who is told of questions that wait, and what would keep it from arriving.
     notifications: Vec<String>,
     files: Vec<String>,
+    /// The fleet that this machine is in, what is in force of it, and who can change that.
+    fleet: Vec<String>,
     /// Jobs that run in this workspace, and who holds them.
     jobs: Vec<String>,
     /// Why the configuration cannot be used, if it cannot.
@@ -121,6 +124,7 @@ fn look(sandboxes: &Sandboxes, paths: &Paths, ctx: &AppContext) -> Result<Findin
         approvals: approvals(paths),
         notifications: notifications(ctx),
         files: layers.into_iter().map(|it| it.name).collect(),
+        fleet: fleet::lines(paths),
         jobs: running_jobs(&paths.undo()),
         broken: Vec::new(),
         rules: lint::lint(ctx)?,
@@ -246,6 +250,9 @@ impl Findings {
         for it in &self.notifications {
             screen.line(&format!("notification {}", sanitize(it)))?;
         }
+        for line in &self.fleet {
+            screen.line(&sanitize(line))?;
+        }
         for file in &self.files {
             screen.line(&format!("configuration: {}", sanitize(file)))?;
         }
@@ -292,6 +299,7 @@ impl Findings {
             "approvals": self.approvals,
             "notifications": self.notifications,
             "jobs": self.jobs,
+            "fleet": self.fleet,
             "configuration": self.files,
             "configuration_errors": self.broken,
             "rules": self.rules.0,

@@ -29,6 +29,7 @@ mod display;
 mod doctor;
 mod exec;
 mod feed;
+mod fleet;
 mod goldens;
 mod guard;
 mod home;

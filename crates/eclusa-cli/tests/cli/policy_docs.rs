@@ -72,7 +72,7 @@ fn ran(world: &World, command: &str) -> String {
 }
 
 /// The words of a command line: blanks separate, single quotes keep together.
-fn words(line: &str) -> Vec<String> {
+pub(crate) fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     for (number, part) in line.split('\'').enumerate() {
         match number % 2 {

@@ -110,3 +110,22 @@ fn no_start_makes_more_system_calls_than_its_budget() {
         assert!(start.calls <= room(calls), "{name}: {} calls, of {calls}", start.calls);
     }
 }
+
+/// A machine that is in a fleet reads one file more, its documents; one that is in none looks at nothing more.
+#[test]
+fn a_fleet_costs_a_start_one_file() {
+    eclusa_testing::needs!(Namespaces);
+    let args = json!({"command": "git status"}).to_string();
+    let plain = World::with("# no word of it\n");
+    let Some(without) = counted(&plain, &["check", "bash", &args], "") else { return };
+    let world = crate::fleet::enrolled();
+    let Some(with) = counted(&world, &["check", "bash", &args], "") else { return };
+    let documents = PathBuf::from("state/eclusa/fleet/documents.json");
+    let named = |it: &Start| it.names.iter().any(|it| it.to_string_lossy().contains("fleet"));
+    assert!(!named(&without), "{without:#?}");
+    assert!(with.names.contains(&documents), "{with:#?}");
+    assert_eq!(with.names.len(), without.names.len() + 1, "{with:#?}{without:#?}");
+    println!("with a fleet {} calls, without {}", with.calls, without.calls);
+    // Opened, looked at, read to its end, closed; and the memory for it.
+    assert!(with.calls <= without.calls + 16, "{} and {}", with.calls, without.calls);
+}

@@ -20,6 +20,7 @@ use crate::{
         question::{binding, question},
         sessions,
     },
+    policy::STALE_RULE,
     stop::Decider,
 };
 
@@ -258,12 +259,15 @@ fn still_bound(
     }
 }
 
-/// What a yes would cover beyond this call. While there is text from outside in the session,
-/// each call that could do harm with it is looked at on its own.
+/// What a yes would cover beyond this call. While there is text from outside in the session, each
+/// call that could do harm with it is looked at on its own; so is each call of a stale machine.
 fn grant_for(setup: &Setup, call: &Validated, verdict: Option<&Verdict>) -> Option<Grant> {
-    let tainted = |it: &Reason| it.decision == Decision::Ask && it.origin == ReasonId::Taint;
+    let each_time = |it: &Reason| {
+        let stale = it.origin.rule_id() == Some(STALE_RULE);
+        it.decision == Decision::Ask && (it.origin == ReasonId::Taint || stale)
+    };
     let workspace = setup.workspace.as_ref().map(|it| it.root());
     let required = |it: &Verdict| it.requirements().next().is_some();
-    let plain = verdict.is_none_or(|it| !it.because.iter().any(tainted) && !required(it));
+    let plain = verdict.is_none_or(|it| !it.because.iter().any(each_time) && !required(it));
     plain.then(|| Grant::covering(call, workspace))
 }

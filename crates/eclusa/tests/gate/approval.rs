@@ -192,6 +192,19 @@ async fn a_remembered_answer_for_a_shell_covers_the_same_text_only() {
     assert_eq!(world.gate.pass(call("bash", "git b")).await.code(), "denied_by_person");
 }
 
+/// Each call of a machine that has not heard of its fleet for too long is asked about on its own.
+#[tokio::test]
+async fn no_earlier_answer_covers_what_a_stale_machine_asks() {
+    for (id, questions) in [(eclusa::policy::STALE_RULE, 2), ("other", 1)] {
+        let world = world().person([Answer::Session, Answer::Session]).close();
+        let rule = Rule::new(Decision::Ask).id(id).of_administrator();
+        world.gate.set_policy(Rules::new(vec![rule], std::path::Path::new("/w")));
+        assert_eq!(world.gate.pass(call("bash", "git a")).await.code(), "ok");
+        assert_eq!(world.gate.pass(call("bash", "git a")).await.code(), "ok");
+        assert_eq!(world.questions(), questions, "{id}");
+    }
+}
+
 #[tokio::test]
 async fn a_remembered_answer_does_not_cover_another_revision() {
     // A5

@@ -12,7 +12,7 @@ const COMMANDS: &str = include_str!("../../../../tests/corpus/redteam.jsonl");
 
 static REDACTOR: LazyLock<Redactor> = LazyLock::new(Redactor::default);
 
-pub(super) const TARGETS: [Target; 12] = [
+pub(super) const TARGETS: [Target; 13] = [
     Target {
         name: "shell",
         read: |it| drop(lossy(it, eclusa_shell::analyse)),
@@ -22,6 +22,28 @@ pub(super) const TARGETS: [Target; 12] = [
             "f() { a \"${b:-$(c)}\"; }; f",
         ],
         corpus: COMMANDS,
+    },
+    Target {
+        name: "fleet documents",
+        read: |it| {
+            lossy(it, |it| {
+                let _ = eclusa_fleet::DocumentBundle::parse(it).map(|it| it.verified_roots(None));
+                let _ = it.parse::<eclusa_fleet::SignedNote>().map(|it| it.to_string());
+                let _ = (it.parse::<eclusa_fleet::Heading>(), it.parse::<eclusa_fleet::Invite>());
+                let _ = it.parse::<eclusa_fleet::EnrolmentCode>();
+                let _ = eclusa_fleet::PolicyPayload::parse(it).map(|it| it.files());
+                let _ = eclusa_fleet::PeoplePayload::parse(it);
+                let _ = eclusa_fleet::FleetAnchor::parse(it);
+            });
+        },
+        seeds: &[
+            "acme policy\nversion 1\nexpires 2026-12-01T00:00:00Z\nsha256 00\n\n— acme-policy-1 AAAAAAAA\n",
+            r#"{"roots": [{"note": "acme root\nversion 1\n\n— a AAAA\n", "payload": "name = \"acme\""}]}"#,
+            r#"{"files": {"all.toml": "[fleet]\nfor = { team = \"web\" }"}, "needs": "0.4"}"#,
+            "id 1\nlabel team=web\nephemeral no\nuses 1\nsecret 00\n",
+            "[fleet]\nname = \"acme\"\nroot = \"sha256:00\"",
+        ],
+        corpus: "",
     },
     Target {
         name: "hosts",

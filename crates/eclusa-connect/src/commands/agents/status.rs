@@ -17,6 +17,7 @@ use super::{
 };
 use crate::commands::{
     failure::{Exit, Failure},
+    fleet,
     global::Global,
     paths::Paths,
     read_text::read_text,
@@ -110,10 +111,9 @@ pub(super) async fn run(
             if agent.is_none() && !all.iter().any(|it| it.seen) {
                 screen.line("no agent is connected; `eclusa install AGENT` connects one")?;
             }
-            // Outside a project there are none.
-            let jobs = Paths::find(global).map(|it| running_jobs(&it.undo()));
-            for job in jobs.unwrap_or_default() {
-                screen.line(&sanitize(&job))?;
+            let here = |it: Paths| [fleet::lines(&it), running_jobs(&it.undo())].concat();
+            for line in Paths::find(global).map(here).unwrap_or_default() {
+                screen.line(&sanitize(&line))?;
             }
         }
     }

@@ -1,0 +1,175 @@
+//! The fleet of this machine: looked at, entered and left, and its documents fetched.
+
+use std::{fs, io, path::Path, time::Duration};
+
+use eclusa::{
+    Durability,
+    audit::{Clock as _, SystemClock},
+    workspace::private_file,
+};
+use eclusa_config::Config;
+use eclusa_fleet::{
+    DocumentBundle, EnrolmentCode, FleetAnchor, Membership, PolicyFile, SignedDocument,
+    TakenDocuments,
+};
+use eclusa_net::http_client;
+use reqwest::{Url, redirect};
+
+use crate::{
+    config_layers,
+    failure::Failure,
+    fleet_standing::{FleetStanding, as_layers, is_of_policy, standing},
+    paths::Paths,
+    read_text::read_text_of,
+    reviewers::service::chain,
+};
+
+/// How long fetching documents may take.
+const FETCH_TIME: Duration = Duration::from_secs(20);
+
+/// The version of this program, which a policy may ask for.
+const PROGRAM: &str = env!("CARGO_PKG_VERSION");
+
+/// What this machine knows of its fleet, if it is in one.
+pub fn look(paths: &Paths) -> Result<Option<FleetStanding>, Failure> {
+    let mut found = None;
+    config_layers::layers_with(paths, |own, administrator| {
+        found = standing(paths, own, administrator)?;
+        Ok(Vec::new())
+    })?;
+    Ok(found)
+}
+
+/// The same in a line each; none where it is in no fleet.
+pub fn lines(paths: &Paths) -> Vec<String> {
+    match look(paths) {
+        Ok(standing) => standing.map(|it| it.summary(SystemClock.unix_ms())).unwrap_or_default(),
+        Err(failure) => failure.lines(),
+    }
+}
+
+/// Whether this machine can load these files beside its own: what is wrong in them otherwise.
+fn usable(paths: &Paths, version: u64, files: &[PolicyFile]) -> Result<(), String> {
+    let layers = config_layers::layers_with(paths, |_, _| Ok(as_layers(version, files)));
+    let layers = layers.map_err(|err| err.message().to_owned())?;
+    let Err(errors) = Config::load(&layers) else { return Ok(()) };
+    // What is wrong in other files is not the policy's fault.
+    let own: Vec<String> =
+        errors.0.iter().filter(|it| is_of_policy(&it.file)).map(ToString::to_string).collect();
+    if own.is_empty() { Ok(()) } else { Err(own.join("; ")) }
+}
+
+/// Fetches newer documents and puts them in force, all of them or none.
+pub async fn sync(
+    paths: &Paths,
+    from: Option<&str>,
+) -> Result<(Membership, TakenDocuments), Failure> {
+    let standing = look(paths)?.ok_or_else(|| {
+        Failure::usage("this machine is in no fleet")
+            .hint("`eclusa fleet enroll CODE`, or name one in `[fleet]` of a configuration file")
+    })?;
+    let anchor = &standing.anchor;
+    let held = standing.membership.as_ref().ok();
+    let of_root = || held.and_then(|it| it.root().addresses.first().map(String::as_str));
+    let from = from.or(anchor.from.as_deref()).or_else(of_root).ok_or_else(|| {
+        Failure::usage("nothing says where the documents are")
+            .hint("add `from` to `[fleet]`, or pass `--from`")
+    })?;
+    let offered = fetch(from).await?;
+    let at = (SystemClock.unix_ms(), PROGRAM);
+    let fits = |version: u64, files: &[PolicyFile]| usable(paths, version, files);
+    let taken = match held {
+        Some(held) => held.take(offered, anchor, at, fits),
+        None => {
+            Membership::begin(offered, None, anchor, at, fits).map(|it| (it, TakenDocuments::Newer))
+        }
+    };
+    let taken = taken.map_err(|err| {
+        let kept = match held {
+            Some(held) => format!("policy {} stays in force", held.policy().heading().version),
+            None => "nothing is in force".to_owned(),
+        };
+        Failure::failed(format!("{err}; {kept}"))
+    })?;
+    keep(paths, &taken.0)?;
+    Ok(taken)
+}
+
+/// Lets this machine into the fleet of a code: everything that it needs is checked and in force, or nothing is.
+pub async fn enroll(
+    paths: &Paths,
+    code: &EnrolmentCode,
+    anchor: &FleetAnchor,
+) -> Result<Membership, Failure> {
+    let offered = fetch(&code.from).await?;
+    let invite: SignedDocument = code.invite.clone();
+    let fits = |version: u64, files: &[PolicyFile]| usable(paths, version, files);
+    let at = (SystemClock.unix_ms(), PROGRAM);
+    let new =
+        Membership::begin(offered, Some(invite), anchor, at, fits).map_err(Failure::failed)?;
+    keep(paths, &new)?;
+    Ok(new)
+}
+
+fn keep(paths: &Paths, membership: &Membership) -> Result<(), Failure> {
+    let file = paths.fleet();
+    let failed =
+        |err: io::Error| Failure::failed(format!("cannot write `{}`: {err}", file.display()));
+    if let Some(directory) = file.parent() {
+        private_file::make_directory(directory).map_err(failed)?;
+    }
+    private_file::write(&file, membership.to_text(), Durability::PowerLoss).map_err(failed)
+}
+
+/// Forgets what is in force here.
+#[expect(clippy::disallowed_methods, reason = "the program's own file, in no workspace")]
+pub fn forget(paths: &Paths) -> Result<(), Failure> {
+    match fs::remove_file(paths.fleet()) {
+        Err(err) if err.kind() != io::ErrorKind::NotFound => Err(Failure::failed(err)),
+        _ => Ok(()),
+    }
+}
+
+/// Reads documents from an address or a file. Redirects are not followed.
+pub async fn fetch(from: &str) -> Result<DocumentBundle, Failure> {
+    let failed =
+        |why: String| Failure::failed(format!("cannot fetch documents from `{from}`: {why}"));
+    let text = match from.contains("://") {
+        true => get(from).await.map_err(failed)?,
+        false if !Path::new(from).is_absolute() => {
+            return Err(failed("a file needs its whole path".to_owned()));
+        }
+        false => {
+            let max = u64::try_from(DocumentBundle::MAX_BYTES).unwrap_or(u64::MAX);
+            read_text_of(Path::new(from), max).map_err(|err| failed(err.to_string()))?
+        }
+    };
+    DocumentBundle::parse(&text).map_err(|err| failed(err.to_string()))
+}
+
+async fn get(from: &str) -> Result<String, String> {
+    let url: Url = from.parse().map_err(|_| "it is not an address".to_owned())?;
+    let here = ["localhost", "127.0.0.1", "[::1]"];
+    let local = url.host_str().is_some_and(|it| here.contains(&it));
+    if url.scheme() != "https" && !(url.scheme() == "http" && local) {
+        return Err("use https, or http to this machine".to_owned());
+    }
+    let client = http_client()
+        .redirect(redirect::Policy::none())
+        .timeout(FETCH_TIME)
+        .user_agent(concat!("eclusa/", env!("CARGO_PKG_VERSION")))
+        .build()
+        .map_err(|err| chain(&err))?;
+    let mut response = client.get(url).send().await.map_err(|err| chain(&err))?;
+    if !response.status().is_success() {
+        return Err(format!("it answered {}", response.status()));
+    }
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|err| chain(&err))? {
+        body.extend_from_slice(&chunk);
+        if body.len() > DocumentBundle::MAX_BYTES {
+            return Err("it is too large".to_owned());
+        }
+    }
+    String::from_utf8(body).map_err(|_| "it is not text".to_owned())
+}

@@ -1,0 +1,72 @@
+//! `eclusa fleet`: one policy for many machines, signed by people who are not there.
+
+mod enroll;
+mod init;
+mod invite;
+mod people;
+mod publication;
+mod push;
+mod rotate;
+mod status;
+
+use crate::{
+    failure::{Exit, Failure},
+    global::Global,
+    paths::Paths,
+    screen::Screen,
+};
+
+/// Put many machines under one signed policy
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  eclusa fleet init ~/acme --name acme              keys and the first root, on an administrator's machine
+  eclusa fleet push policy/ --to documents.json --key ~/acme/keys/acme-policy-1.key
+                                                    sign a directory of rules; any web server hands the file out
+  eclusa fleet invite --documents documents.json --key ~/acme/keys/acme-enroll-1.key \\
+      --team web --from https://fleet.example/documents.json
+  eclusa fleet enroll CODE                          on each machine
+  eclusa fleet sync --once                          fetch a newer policy; run it from a timer
+  eclusa fleet status                               what is in force here, and which layer won
+
+There is no server yet: records and questions stay on their machine.")]
+pub(crate) struct FleetArgs {
+    #[command(subcommand)]
+    what: FleetCommand,
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum FleetCommand {
+    Init(init::FleetInitArgs),
+    Push(push::PushArgs),
+    Sign(push::SignArgs),
+    Rotate(rotate::RotateArgs),
+    People(people::FleetPeopleArgs),
+    Invite(invite::InviteArgs),
+    Enroll(enroll::EnrollArgs),
+    /// Leave the fleet that this machine is in
+    Leave,
+    Sync(enroll::SyncArgs),
+    /// What is in force on this machine, whether it is stale, and which layer won
+    Status,
+}
+
+pub(super) async fn run(global: &Global, args: FleetArgs) -> Result<Exit, Failure> {
+    let mut screen = Screen::stdout();
+    let exit = match args.what {
+        FleetCommand::Init(args) => init::run(args, global.json, &mut screen)?,
+        FleetCommand::Push(args) => push::run(args, global.json, &mut screen)?,
+        FleetCommand::Sign(args) => push::sign(args, &mut screen)?,
+        FleetCommand::Rotate(args) => rotate::run(args, &mut screen)?,
+        FleetCommand::People(args) => people::run(&Paths::find(global)?, args, &mut screen)?,
+        FleetCommand::Invite(args) => invite::run(args, global.json, &mut screen)?,
+        FleetCommand::Enroll(args) => enroll::run(&Paths::find(global)?, args, &mut screen).await?,
+        FleetCommand::Leave => enroll::leave(&Paths::find(global)?, &mut screen)?,
+        FleetCommand::Sync(args) => {
+            enroll::sync(&Paths::find(global)?, args, global.json, &mut screen).await?
+        }
+        FleetCommand::Status => status::run(&Paths::find(global)?, global.json, &mut screen)?,
+    };
+    screen.flush()?;
+    Ok(exit)
+}

@@ -1,0 +1,137 @@
+//! `eclusa fleet enroll`, `leave` and `sync`: this machine enters a fleet, leaves it, and fetches what is new.
+
+use std::{fs, io};
+
+use eclusa::{Durability, workspace::private_file};
+use eclusa_fleet::{EnrolmentCode, FleetAnchor, TakenDocuments, time_text};
+use serde_json::json;
+use toml_edit::{DocumentMut, Item, Table, value};
+
+use crate::{
+    failure::{Exit, Failure},
+    fleet,
+    paths::Paths,
+    screen::{Screen, sanitize},
+};
+
+/// Enter a fleet, with a code of `eclusa fleet invite`
+#[derive(Debug, clap::Args)]
+pub(crate) struct EnrollArgs {
+    /// The code
+    code: String,
+}
+
+/// Fetch newer documents and put them in force
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Run it from a timer, often enough that a policy is renewed before it expires. What is fetched is put in force whole or not \
+at all: signatures, versions and times are checked, and whether this machine can load the rules. Exit codes: 0 what is \
+published is in force, 1 it was refused or not reached, and what was in force stays.")]
+pub(crate) struct SyncArgs {
+    /// Once, and then end
+    #[arg(long, required = true)]
+    once: bool,
+    /// An address or a file, in place of the one that is configured
+    #[arg(long, value_name = "URL")]
+    from: Option<String>,
+}
+
+pub(super) async fn run(
+    paths: &Paths,
+    args: EnrollArgs,
+    screen: &mut Screen,
+) -> Result<Exit, Failure> {
+    let code: EnrolmentCode = args.code.parse().map_err(Failure::usage)?;
+    let root = code.root.parse().map_err(Failure::usage)?;
+    let anchor = FleetAnchor { name: code.fleet.clone(), root, from: Some(code.from.clone()) };
+    let before = fleet::look(paths)?;
+    if let Some(it) = &before
+        && (it.anchor.name != anchor.name || (it.mandatory && it.anchor.root != anchor.root))
+    {
+        let (name, file) = (sanitize(&it.anchor.name), sanitize(&it.named_in));
+        return Err(Failure::usage(format!("this machine is in the fleet `{name}` by {file}"))
+            .hint("`eclusa fleet leave` first"));
+    }
+    let new = fleet::enroll(paths, &code, &anchor).await?;
+    // A fleet that the administrator names needs no second word.
+    if !before.is_some_and(|it| it.mandatory) {
+        change_own(paths, |document| {
+            let mut table = Table::new();
+            table.insert("name", value(anchor.name.as_str()));
+            table.insert("root", value(format!("sha256:{root}")));
+            table.insert("from", value(code.from.as_str()));
+            document.insert("fleet", Item::Table(table));
+        })?;
+    }
+    let labels: Vec<String> =
+        new.labels().iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let (name, version) = (&new.root().name, new.policy().heading().version);
+    screen.line(&format!(
+        "enrolled in {name} ({}): policy {version} is in force",
+        labels.join(", ")
+    ))?;
+    Ok(Exit::Done)
+}
+
+/// Changes the person's own file, where everything else stays as it is.
+fn change_own(paths: &Paths, change: impl FnOnce(&mut DocumentMut)) -> Result<(), Failure> {
+    let file = paths.config.as_ref().ok_or_else(|| {
+        Failure::usage("there is no place for your own configuration: HOME is not set")
+    })?;
+    let failed = |why: &dyn std::fmt::Display| {
+        Failure::failed(format!("cannot change `{}`: {why}", file.display()))
+    };
+    let text = match fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(err) if err.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(err) => return Err(failed(&err)),
+    };
+    let mut document: DocumentMut = text.parse().map_err(|err| failed(&err))?;
+    change(&mut document);
+    if let Some(parent) = file.parent() {
+        fs::create_dir_all(parent).map_err(|err| failed(&err))?;
+    }
+    private_file::write(file, document.to_string(), Durability::PowerLoss)
+        .map_err(|err| failed(&err))
+}
+
+pub(super) fn leave(paths: &Paths, screen: &mut Screen) -> Result<Exit, Failure> {
+    let Some(standing) = fleet::look(paths)? else {
+        return Err(Failure::usage("this machine is in no fleet"));
+    };
+    let (name, file) = (sanitize(&standing.anchor.name), sanitize(&standing.named_in));
+    fleet::forget(paths)?;
+    if standing.mandatory {
+        screen.line(&format!(
+            "left {name}, which {file} still names: this machine is stale, and every call but those that only look is \
+             asked about"
+        ))?;
+        return Ok(Exit::Done);
+    }
+    change_own(paths, |document| {
+        document.remove("fleet");
+    })?;
+    screen.line(&format!("left {name}: its policy holds here no longer"))?;
+    Ok(Exit::Done)
+}
+
+pub(super) async fn sync(
+    paths: &Paths,
+    args: SyncArgs,
+    json: bool,
+    screen: &mut Screen,
+) -> Result<Exit, Failure> {
+    let SyncArgs { once: _, from } = args;
+    let (new, taken) = fleet::sync(paths, from.as_deref()).await?;
+    let (name, heading) = (&new.root().name, new.policy().heading());
+    let (version, until) = (heading.version, time_text(heading.expires));
+    let newer = taken == TakenDocuments::Newer;
+    if json {
+        screen
+            .json(&json!({"fleet": name, "policy": version, "expires": until, "newer": newer}))?;
+        return Ok(Exit::Done);
+    }
+    let word = if newer { "now" } else { "still" };
+    screen.line(&format!("{name} policy {version} is {word} in force, good until {until}"))?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,87 @@
+//! `eclusa fleet invite`: a code that lets a machine in, and says what it is.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use eclusa::random::random_name;
+use eclusa_fleet::{Digest, EnrolmentCode, Invite};
+use serde_json::json;
+
+use super::publication;
+use crate::{
+    failure::{Exit, Failure},
+    screen::{Screen, Style},
+};
+
+/// Print a code with which machines enrol
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The labels of a machine (its team, its owner and others) are signed: they say which files of the policy are for it. Without \
+a server nobody counts how often a code is used; it works until it expires.")]
+pub(crate) struct InviteArgs {
+    /// The file with all documents
+    #[arg(long, value_name = "FILE")]
+    documents: PathBuf,
+    /// A key of `enroll`; repeatable
+    #[arg(long, value_name = "FILE", required = true)]
+    key: Vec<PathBuf>,
+    /// The team that the machine is of
+    #[arg(long)]
+    team: String,
+    /// Whose machine it is
+    #[arg(long)]
+    owner: Option<String>,
+    /// Another label; repeatable
+    #[arg(long, value_name = "NAME=VALUE")]
+    label: Vec<String>,
+    /// How many machines may use it, for fleets with a server
+    #[arg(long, default_value_t = 1)]
+    uses: u32,
+    /// How long it can be used
+    #[arg(long = "for", value_name = "TIME", default_value = "1h")]
+    good_for: String,
+    /// The machine is soon gone: a job
+    #[arg(long)]
+    ephemeral: bool,
+    /// Where the machine finds the documents: an address or a file; the first one of the root unless said
+    #[arg(long, value_name = "URL")]
+    from: Option<String>,
+}
+
+pub(super) fn run(args: InviteArgs, json: bool, screen: &mut Screen) -> Result<Exit, Failure> {
+    let expires = publication::expiry(&args.good_for)?;
+    let keys = publication::keys(&args.key)?;
+    let author = publication::open(&args.documents)?;
+    let root = author.root();
+    let from = args.from.or_else(|| root.addresses.first().cloned()).ok_or_else(|| {
+        Failure::usage("nothing says where machines find the documents").hint("pass `--from URL`")
+    })?;
+    let mut labels = BTreeMap::from([("team".to_owned(), args.team)]);
+    labels.extend(args.owner.map(|it| ("owner".to_owned(), it)));
+    for label in &args.label {
+        let (name, value) = label.split_once('=').ok_or_else(|| {
+            Failure::usage(format!("`{label}` is not a label; write it like `pool=ci`"))
+        })?;
+        labels.insert(name.to_owned(), value.to_owned());
+    }
+    let failed = |err| Failure::failed(format!("the system gives no random bytes: {err}"));
+    let id = random_name::<8>().map_err(failed)?;
+    let secret = random_name::<32>().map_err(failed)?;
+    let digest = Digest::compute(secret.as_bytes());
+    let (ephemeral, uses) = (args.ephemeral, args.uses);
+    let invite = Invite { id, labels, ephemeral, uses, secret: digest };
+    let code = EnrolmentCode {
+        fleet: root.name.clone(),
+        from,
+        root: root.digest.to_string(),
+        invite: author.invite(&invite, expires, &keys).map_err(Failure::usage)?,
+        secret,
+    };
+    let until = eclusa_fleet::time_text(expires);
+    if json {
+        screen.json(&json!({"code": code.to_string(), "expires": until}))?;
+        return Ok(Exit::Done);
+    }
+    screen.line(&format!("run this on the machine, before {until}:"))?;
+    screen.verbatim(Style::Strong, &format!("eclusa fleet enroll {code}"))?;
+    Ok(Exit::Done)
+}

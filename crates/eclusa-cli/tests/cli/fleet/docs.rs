@@ -1,0 +1,68 @@
+//! docs/fleet.md is run: a `toml` block is the file that its first line names, and every transcript must come out as it
+//! is written. What differs from run to run (times, digests, codes) is taken out of both.
+//!
+//! `ECLUSA_DOCS=write` writes what came out into the file instead, to be read before it is kept.
+
+use std::{fs, io::Write, path::Path};
+
+use regex::Regex;
+
+use crate::{policy_docs::words, world::World};
+
+#[test]
+fn every_story_comes_out_as_it_is_written() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/fleet.md");
+    let text = fs::read_to_string(&file).unwrap();
+    let world = World::new();
+    let (mut told, mut lines, mut code) = (String::new(), text.lines(), String::new());
+    let mut transcripts = 0;
+    while let Some(line) = lines.next() {
+        told.push_str(&format!("{line}\n"));
+        let Some(kind @ ("toml" | "console")) = line.strip_prefix("```") else { continue };
+        let block: Vec<&str> = lines.by_ref().take_while(|it| *it != "```").collect();
+        if let Some(name) = block.first().and_then(|it| it.strip_prefix("# policy/")) {
+            let path = world.path("workspace/policy").join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            world.write(&format!("workspace/policy/{name}"), &(block.join("\n") + "\n"));
+        }
+        if kind == "toml" {
+            block.iter().for_each(|it| told.push_str(&format!("{it}\n")));
+        }
+        for command in block.iter().filter_map(|it| it.strip_prefix("$ eclusa ")) {
+            transcripts += 1;
+            let documents = world.path("acme/documents.json").display().to_string();
+            let typed =
+                command.replace("CODE", &code).replace("/srv/acme/documents.json", &documents);
+            let args = words(&typed);
+            let args: Vec<&str> = args.iter().map(String::as_str).collect();
+            let ran = world.eclusa(&args);
+            let mut words = ran.out.split_whitespace();
+            if let Some(it) = words.find(|it| it.starts_with("eclusa-fleet-1.")) {
+                code = it.to_owned();
+            }
+            told.push_str(&format!("$ eclusa {command}\n{}", plain(&world, &(ran.out + &ran.err))));
+        }
+        told.push_str("```\n");
+    }
+    assert!(transcripts > 10, "{transcripts}");
+    if std::env::var_os("ECLUSA_DOCS").is_some_and(|it| it == "write") {
+        fs::File::create(&file).unwrap().write_all(told.as_bytes()).unwrap();
+        return;
+    }
+    assert_eq!(text, told, "run the test with ECLUSA_DOCS=write, and read what it wrote");
+}
+
+fn plain(world: &World, text: &str) -> String {
+    let here = world.path("").canonicalize().unwrap().display().to_string();
+    let text = text.replace(&format!("{here}/config"), "~/.config").replace(&here, "~");
+    let marks = [
+        (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "2026-12-01T00:00:00Z"),
+        (r"\b[0-9a-f]{64}\b", "5e3c…"),
+        (r"eclusa-fleet-1\.\S+", "eclusa-fleet-1.…"),
+        (r"\d+ other rules", "138 other rules"),
+        (r"defaults:\d+", "defaults:170"),
+    ];
+    marks.iter().fold(text, |text, (pattern, mark)| {
+        Regex::new(pattern).unwrap().replace_all(&text, *mark).into_owned()
+    })
+}

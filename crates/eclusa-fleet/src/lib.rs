@@ -1,0 +1,40 @@
+//! One policy for many machines: documents that somebody signed who is not there, and what a machine takes of them.
+//!
+//! A document is a [signed note](https://c2sp.org/signed-note) over a short text, and a payload that the text names by
+//! its digest. Whoever carries documents (a web server, a disk, a post) can withhold them and can change nothing.
+//! Everything here is a function of bytes and a time: no file is read, no clock and no network.
+
+mod anchor;
+mod author;
+mod bundle;
+mod digest;
+mod document;
+mod error;
+mod invite;
+mod key;
+mod kind;
+mod membership;
+mod note;
+mod people;
+mod policy;
+mod root;
+mod time;
+
+pub use anchor::FleetAnchor;
+pub use author::{Author, Rotation};
+pub use bundle::DocumentBundle;
+pub use digest::Digest;
+pub use document::{Heading, SignedDocument, Verified};
+pub use error::FleetError;
+pub use invite::{EnrolmentCode, Invite};
+pub use key::{PublicKey, SigningKey};
+pub use kind::{DocumentKind, SigningRole};
+pub use membership::{Membership, TakenDocuments};
+pub use note::SignedNote;
+pub use people::{FleetKey, FleetPerson, PeoplePayload};
+pub use policy::{PolicyFile, PolicyPayload};
+pub use root::{FleetRoot, RoleKeys};
+pub use time::{parse_time, time_text};
+
+#[cfg(test)]
+mod tests;

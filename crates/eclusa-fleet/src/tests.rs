@@ -1,0 +1,5 @@
+//! What a machine takes and what it refuses, each check by name.
+
+mod attacks;
+mod hostile;
+mod world;
