@@ -64,10 +64,13 @@ pub async fn sync(
     paths: &Paths,
     from: Option<&str>,
 ) -> Result<(Membership, TakenDocuments), Failure> {
-    let standing = look(paths)?.ok_or_else(|| {
+    let in_none = || {
         Failure::usage("this machine is in no fleet")
             .hint("`eclusa fleet enroll CODE`, or name one in `[fleet]` of a configuration file")
-    })?;
+    };
+    look(paths)?.ok_or_else(in_none)?;
+    let _only = lock(paths)?;
+    let standing = look(paths)?.ok_or_else(in_none)?;
     let anchor = &standing.anchor;
     let held = standing.membership.as_ref().ok();
     let of_root = || held.and_then(|it| it.root().addresses.first().map(String::as_str));
@@ -101,23 +104,40 @@ pub async fn enroll(
     code: &EnrolmentCode,
     anchor: &FleetAnchor,
 ) -> Result<Membership, Failure> {
+    let _only = lock(paths)?;
     let offered = fetch(&code.from).await?;
     let invite: SignedDocument = code.invite.clone();
     let fits = |version: u64, files: &[PolicyFile]| usable(paths, version, files);
     let at = (SystemClock.unix_ms(), PROGRAM);
+    // A machine that enters again does not go back either.
+    if let Some(Ok(held)) = look(paths)?.map(|it| it.membership)
+        && held.root().name == anchor.name
+    {
+        held.take(offered.clone(), anchor, at, fits).map_err(Failure::failed)?;
+    }
     let new =
         Membership::begin(offered, Some(invite), anchor, at, fits).map_err(Failure::failed)?;
     keep(paths, &new)?;
     Ok(new)
 }
 
+/// Held by whoever fetches: of two at one moment, the later one sees what the other has put in force.
+fn lock(paths: &Paths) -> Result<fs::File, Failure> {
+    let file = paths.fleet().with_file_name("lock");
+    let failed =
+        |err: io::Error| Failure::failed(format!("cannot lock `{}`: {err}", file.display()));
+    if let Some(directory) = file.parent() {
+        private_file::make_directory(directory).map_err(failed)?;
+    }
+    let lock = private_file::open_lock(&file).map_err(failed)?;
+    lock.lock().map_err(failed)?;
+    Ok(lock)
+}
+
 fn keep(paths: &Paths, membership: &Membership) -> Result<(), Failure> {
     let file = paths.fleet();
     let failed =
         |err: io::Error| Failure::failed(format!("cannot write `{}`: {err}", file.display()));
-    if let Some(directory) = file.parent() {
-        private_file::make_directory(directory).map_err(failed)?;
-    }
     private_file::write(&file, membership.to_text(), Durability::PowerLoss).map_err(failed)
 }
 

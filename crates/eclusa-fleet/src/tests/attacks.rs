@@ -139,6 +139,19 @@ fn an_expired_document_is_not_taken_and_makes_a_machine_stale() {
 }
 
 #[test]
+fn an_expired_root_is_not_taken_and_makes_a_machine_stale() {
+    let mut fleet = Fleet::new("acme", 1);
+    fleet.push_until("# one", NOW + 2_000 * DAY);
+    let (late, anchor) = (NOW + 1_000 * DAY, fleet.anchor());
+    let machine = fleet.machine();
+    assert_eq!(machine.stale(late - 1), None);
+    assert!(machine.stale(late).unwrap().starts_with("root 1 expired at "));
+    let refused =
+        Membership::begin(fleet.published(), None, &anchor, (late, "0.4.0"), |_, _| Ok(()));
+    assert!(matches!(refused, Err(FleetError::Expired { kind: DocumentKind::Root, .. })));
+}
+
+#[test]
 fn a_clock_that_is_turned_back_makes_a_machine_stale() {
     let mut fleet = Fleet::new("acme", 1);
     fleet.push("# one");

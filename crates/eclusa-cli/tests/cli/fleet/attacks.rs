@@ -78,6 +78,20 @@ fn a_hostile_server_changes_nothing() {
     assert_eq!(sync(&machine).code, 0);
 }
 
+#[test]
+fn a_machine_that_enters_again_does_not_go_back() {
+    let fleet = Fleet::new(&[]);
+    fleet.push("# one\n");
+    let first = fleet.published();
+    fleet.push(DENY_TIME);
+    let machine = fleet.machine("");
+    let code = fleet.code(&fleet.documents().display().to_string(), &["--team", "ops"]);
+    fleet.publish(&first);
+    let ran = machine.eclusa(&["fleet", "enroll", &code]);
+    assert!(ran.code == 1 && ran.err.contains("a machine never goes back"), "{ran:?}");
+    assert!(machine.eclusa(&["check", "time"]).out.starts_with("deny"));
+}
+
 /// With the keys a signer can do what `/etc/eclusa/eclusa.toml` can, and no more.
 #[test]
 fn no_document_loosens_a_catastrophe_or_a_stricter_rule() {
