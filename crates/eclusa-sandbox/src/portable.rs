@@ -8,6 +8,7 @@ use std::path::Path;
 use crate::capabilities::{Enforcement, HostCapabilities, Missing, Namespaces, PartRefusal};
 use crate::exit::Exit;
 use crate::plan::{Keep, Limits, Plan};
+use crate::proxy::ProxyListener;
 use crate::reach::{Cancel, Pipes};
 use crate::resource_caps::Caps;
 use crate::step::SandboxError;
@@ -110,7 +111,7 @@ impl Sandbox {
     }
 
     /// The listener of the sandbox.
-    pub fn take_listener(&mut self) -> Option<OwnedFd> {
+    pub fn take_listener(&mut self) -> Option<ProxyListener> {
         match self.0 {}
     }
 

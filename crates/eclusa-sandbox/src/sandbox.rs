@@ -33,6 +33,7 @@ use crate::init;
 use crate::network_pool;
 use crate::notify::{OwnSide, Reachable};
 use crate::plan::{Keep, Limits, Plan};
+use crate::proxy::ProxyListener;
 use crate::reach::Cancel;
 use crate::resource_caps::{Caps, Group};
 use crate::step::{SandboxError, Step, not_cloned, trying};
@@ -49,7 +50,7 @@ pub use listening::{listening_ports, processes_of};
 pub struct Sandbox {
     thread: Option<JoinHandle<Result<Watched, SandboxError>>>,
     cancel: Cancel,
-    listener: Option<OwnedFd>,
+    listener: Option<ProxyListener>,
     group: i32,
     enforcement: Enforcement,
     caps: Caps,
@@ -63,11 +64,11 @@ struct Watched {
 }
 
 /// What the thread tells before the command runs: its listener, and its first process.
-type Begun = Result<(Option<OwnedFd>, i32), SandboxError>;
+type Begun = Result<(Option<ProxyListener>, i32), SandboxError>;
 
 /// What the child handed over.
 struct HandedFds {
-    listener: Option<OwnedFd>,
+    listener: Option<ProxyListener>,
     held: Option<OwnedFd>,
 }
 
@@ -159,7 +160,7 @@ impl Sandbox {
 
     /// The listener on the sandbox's loopback interface, if the plan names hosts. Whoever serves it
     /// is the command's only way to the network.
-    pub fn take_listener(&mut self) -> Option<OwnedFd> {
+    pub fn take_listener(&mut self) -> Option<ProxyListener> {
         self.listener.take()
     }
 
@@ -299,15 +300,17 @@ impl StartedCommand {
         if read == message.len() {
             return Err(failed(message, &spec));
         }
-        let mut handed = HandedFds { listener: spec.listener.take(), held: None };
+        let (mut listener, mut held) = (spec.listener.take(), None);
         if let Some((ours, _)) = &hand {
             if listens {
-                handed.listener = Some(receive(ours)?);
+                listener = Some(receive(ours)?);
             }
             if spec.holds {
-                handed.held = Some(receive(ours)?);
+                held = Some(receive(ours)?);
             }
         }
+        let listener = listener.map(|it| ProxyListener::new(it, spec.secret.take()));
+        let handed = HandedFds { listener, held };
         let (caps, group) = (spec.caps, spec.group.take());
         Ok((StartedCommand { guardian, child, namespace, output, status, caps, group }, handed))
     }

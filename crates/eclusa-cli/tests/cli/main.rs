@@ -42,6 +42,7 @@ mod hook_searches;
 mod hook_sessions;
 mod hostile_checkout;
 mod http_reviewer;
+mod job_network;
 mod jobs;
 mod killed;
 mod languages;
