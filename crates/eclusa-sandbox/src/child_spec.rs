@@ -58,6 +58,8 @@ pub(crate) struct ChildSpec {
     pub(crate) network: bool,
     /// Where the proxy listens, if there is one.
     pub(crate) proxy: Option<SocketAddrV4>,
+    /// Whether the mount of the first overlay is handed over.
+    pub(crate) hands_mount: bool,
     /// The word of the proxy, where others could find it.
     pub(crate) secret: Option<ProxySecret>,
     /// The proxy's listener, where it is made outside.
@@ -211,6 +213,7 @@ impl ChildSpec {
             network,
             proxy,
             secret,
+            hands_mount: network && plan.hands_mount && !plan.stage.is_empty(),
             listener: listener.map(|(listener, _)| listener),
             join,
             cwd: c_path(&places.cwd)?,

@@ -115,6 +115,11 @@ impl Sandbox {
         match self.0 {}
     }
 
+    /// The mount of what is staged.
+    pub fn take_mount(&mut self) -> Option<OwnedFd> {
+        match self.0 {}
+    }
+
     /// Waits for the end of the command.
     pub fn wait(self) -> Result<Exit, SandboxError> {
         match self.0 {}
@@ -156,6 +161,8 @@ pub struct LeftParts {
     pub staged: Vec<std::path::PathBuf>,
     /// Its control group.
     pub group: Option<std::path::PathBuf>,
+    /// Whether the mount of what it stages comes with it.
+    pub mount: bool,
 }
 
 impl LeftRunning {

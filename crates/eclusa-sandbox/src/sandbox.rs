@@ -51,6 +51,7 @@ pub struct Sandbox {
     thread: Option<JoinHandle<Result<Watched, SandboxError>>>,
     cancel: Cancel,
     listener: Option<ProxyListener>,
+    mount: Option<OwnedFd>,
     group: i32,
     enforcement: Enforcement,
     caps: Caps,
@@ -63,11 +64,12 @@ struct Watched {
     left: Option<LeftRunning>,
 }
 
-/// What the thread tells before the command runs: its listener, and its first process.
-type Begun = Result<(Option<ProxyListener>, i32), SandboxError>;
+/// What the thread tells before the command runs: what was handed over, and its first process.
+type Begun = Result<(HandedFds, i32), SandboxError>;
 
 /// What the child handed over.
 struct HandedFds {
+    mount: Option<OwnedFd>,
     listener: Option<ProxyListener>,
     held: Option<OwnedFd>,
 }
@@ -112,7 +114,7 @@ impl Sandbox {
                 }
                 Ok((started, mut handed)) => {
                     let answering = Answering::new(handed.held.take());
-                    let _ = tell.send(Ok((handed.listener, started.child.pid)));
+                    let _ = tell.send(Ok((handed, started.child.pid)));
                     drop(tell);
                     supervise::supervise(started, watch, progress, answering)
                 }
@@ -122,8 +124,8 @@ impl Sandbox {
             let gone = io::Error::other("the thread of the sandbox is gone");
             Err(SandboxError::System { what: "start the command", source: gone })
         });
-        let (listener, group) = begun?;
-        Ok(Sandbox { thread: Some(thread), cancel, listener, group, enforcement, caps })
+        let (HandedFds { mount, listener, .. }, group) = begun?;
+        Ok(Sandbox { thread: Some(thread), cancel, listener, mount, group, enforcement, caps })
     }
 
     /// Builds the sandbox of a plan and runs nothing in it.
@@ -164,6 +166,12 @@ impl Sandbox {
         self.listener.take()
     }
 
+    /// The mount of the first staged directory, if the plan hands it over: what is written through it, the
+    /// command sees.
+    pub fn take_mount(&mut self) -> Option<OwnedFd> {
+        self.mount.take()
+    }
+
     /// Waits for the end of the command and of everything it started.
     pub fn wait(self) -> Result<Exit, SandboxError> {
         Ok(self.wait_or_leave()?.0)
@@ -172,7 +180,10 @@ impl Sandbox {
     /// Waits for the end of the command. What it has left running comes with it, if the plan lets that
     /// outlive the command: dropped, it ends.
     pub fn wait_or_leave(mut self) -> Result<(Exit, Option<LeftRunning>), SandboxError> {
-        let Watched { exit, left } = self.join()?;
+        let Watched { exit, mut left } = self.join()?;
+        if let Some(left) = &mut left {
+            left.mount = self.mount.take();
+        }
         Ok((exit, left))
     }
 
@@ -182,7 +193,10 @@ impl Sandbox {
         self.cancel.let_go();
         let over = || SandboxError::Plan("the command cannot be left running".to_owned());
         match self.join() {
-            Ok(Watched { left: Some(left), .. }) => Ok(left),
+            Ok(Watched { left: Some(mut left), .. }) => {
+                left.mount = self.mount.take();
+                Ok(left)
+            }
             Ok(Watched { exit, left: None }) => Err(Box::new((Some(exit), over()))),
             Err(error) => Err(Box::new((None, error))),
         }
@@ -197,6 +211,8 @@ impl Sandbox {
     ) -> Result<Sandbox, SandboxError> {
         let cancel = Cancel::new().map_err(trying("make an event descriptor"))?;
         let (group, caps) = (left.pid(), left.caps);
+        let mut left = left;
+        let mount = left.mount.take();
         let watch = watch::Watch::adopted(&left, limits, keep, cancel.clone())?;
         let (started, answering) = left.taken_over();
         let thread = std::thread::Builder::new()
@@ -204,7 +220,8 @@ impl Sandbox {
             .spawn(move || supervise::supervise(started, watch, progress, answering))
             .map_err(trying("start a thread"))?;
         let enforcement = Enforcement::Full;
-        Ok(Sandbox { thread: Some(thread), cancel, listener: None, group, enforcement, caps })
+        let thread = Some(thread);
+        Ok(Sandbox { thread, cancel, listener: None, mount, group, enforcement, caps })
     }
 
     fn join(&mut self) -> Result<Watched, SandboxError> {
@@ -268,7 +285,7 @@ impl StartedCommand {
         let nothing = dev_null()?;
         let init = init::program().map_err(trying("make the first program"))?;
         let listens = spec.proxy.is_some() && spec.listener.is_none();
-        let handed = listens || spec.holds;
+        let handed = listens || spec.holds || spec.hands_mount;
         let hand = if handed { Some(socket_pair()?) } else { None };
         let pointers = |strings: &[std::ffi::CString]| {
             let mut list: Vec<_> = strings.iter().map(|string| string.as_ptr()).collect();
@@ -300,8 +317,11 @@ impl StartedCommand {
         if read == message.len() {
             return Err(failed(message, &spec));
         }
-        let (mut listener, mut held) = (spec.listener.take(), None);
+        let (mut listener, mut held, mut mount) = (spec.listener.take(), None, None);
         if let Some((ours, _)) = &hand {
+            if spec.hands_mount {
+                mount = Some(receive(ours)?);
+            }
             if listens {
                 listener = Some(receive(ours)?);
             }
@@ -310,7 +330,7 @@ impl StartedCommand {
             }
         }
         let listener = listener.map(|it| ProxyListener::new(it, spec.secret.take()));
-        let handed = HandedFds { listener, held };
+        let handed = HandedFds { mount, listener, held };
         let (caps, group) = (spec.caps, spec.group.take());
         Ok((StartedCommand { guardian, child, namespace, output, status, caps, group }, handed))
     }

@@ -43,6 +43,7 @@ mod hook_sessions;
 mod hostile_checkout;
 mod http_reviewer;
 mod job_network;
+mod job_views;
 mod jobs;
 mod killed;
 mod languages;
