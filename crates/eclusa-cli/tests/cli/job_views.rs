@@ -65,6 +65,7 @@ while True:
         data = data[16 + length:]
 "#;
 
+#[expect(clippy::disallowed_methods, reason = "the test plays the person")]
 #[test]
 fn a_job_sees_what_commands_tools_undo_and_people_change() {
     eclusa_testing::needs!(Namespaces);
