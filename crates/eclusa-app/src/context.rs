@@ -107,7 +107,8 @@ impl AppContext {
     /// The workspace, where changes become real and are undone. Nothing is made by naming it.
     pub fn workspace(&self) -> Result<Workspace, Failure> {
         let workspace = Workspace::named(&self.paths.workspace, self.paths.undo());
-        let workspace = workspace.map_err(Failure::failed)?;
+        let show = eclusa_tools::show_to_jobs(self.paths.undo(), self.config.blocked.clone());
+        let workspace = workspace.map_err(Failure::failed)?.with_before(show);
         Ok(match paths::git_excludes() {
             Some(excludes) => workspace.with_excludes(&excludes),
             None => workspace,

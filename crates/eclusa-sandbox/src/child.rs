@@ -95,7 +95,7 @@ fn build(order: &ChildOrder<'_>) -> Done {
         move_into_link_name_space(shared.network(), kind).map_err(at(Step::Join))?;
     }
     if spec.namespaces != Namespaces::None {
-        mounts::build(spec)?;
+        mounts::build(spec, order.hand)?;
         let _ = rustix::system::sethostname(b"sandbox");
     }
     if spec.network {

@@ -19,6 +19,7 @@ use crate::filter::{self, Boundary};
 use crate::init::JOB;
 use crate::notify::{SIGNALS, SOCKETS};
 use crate::plan::{Hold, Outlives, Plan};
+use crate::proxy::ProxySecret;
 use crate::resource_caps::{Caps, Group};
 use crate::shared_network::SharedNetwork;
 use crate::step::{SandboxError, trying};
@@ -57,6 +58,10 @@ pub(crate) struct ChildSpec {
     pub(crate) network: bool,
     /// Where the proxy listens, if there is one.
     pub(crate) proxy: Option<SocketAddrV4>,
+    /// Whether the mount of the first overlay is handed over.
+    pub(crate) hands_mount: bool,
+    /// The word of the proxy, where others could find it.
+    pub(crate) secret: Option<ProxySecret>,
     /// The proxy's listener, where it is made outside.
     pub(crate) listener: Option<OwnedFd>,
     /// The network that it joins, instead of a new one.
@@ -178,6 +183,16 @@ impl ChildSpec {
             }
             _ => None,
         };
+        // Nobody else is in a network of its own.
+        let shared = proxy.is_some() && (listener.is_some() || join.is_some());
+        let secret = if shared {
+            let random = crate::kernel::random().map_err(trying("get random bytes"))?;
+            Some(ProxySecret::new(random))
+        } else {
+            None
+        };
+        let tmp = places.tmp.as_deref().filter(|_| !network);
+        let env = env(plan, proxy.map(|it| (it, secret.as_ref())), tmp)?;
         let own_pid_max = kernel_is_at_least((6, 14));
         let group = Group::new(plan)?;
         Ok(ChildSpec {
@@ -197,6 +212,8 @@ impl ChildSpec {
             own_pid_max,
             network,
             proxy,
+            secret,
+            hands_mount: network && plan.hands_mount && !plan.stage.is_empty(),
             listener: listener.map(|(listener, _)| listener),
             join,
             cwd: c_path(&places.cwd)?,
@@ -216,7 +233,7 @@ impl ChildSpec {
             group,
             caps: Caps::new(plan, namespaces, own_pid_max),
             argv: argv(plan, network)?,
-            env: env(plan, proxy, places.tmp.as_deref().filter(|_| !network))?,
+            env,
             terminal: plan.terminal.as_deref().map(terminal).transpose()?,
             ends: None,
         })
@@ -321,7 +338,7 @@ fn argv(plan: &Plan, namespaces: bool) -> Result<Vec<CString>, SandboxError> {
 /// that is not `/tmp`.
 fn env(
     plan: &Plan,
-    proxy: Option<SocketAddrV4>,
+    proxy: Option<(SocketAddrV4, Option<&ProxySecret>)>,
     tmp: Option<&Path>,
 ) -> Result<Vec<CString>, SandboxError> {
     let mut env = Vec::with_capacity(plan.env.len() + 9);
@@ -335,11 +352,12 @@ fn env(
         }
         env.push(c_string(OsStr::from_bytes(&[name, b"=", value].concat()))?);
     }
-    if let Some(proxy) = proxy {
+    if let Some((proxy, secret)) = proxy {
+        let word = secret.map(ProxySecret::userinfo).unwrap_or_default();
         for name in
             ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"]
         {
-            env.push(c_string(OsStr::new(&format!("{name}=http://{proxy}")))?);
+            env.push(c_string(OsStr::new(&format!("{name}=http://{word}{proxy}")))?);
         }
         for name in ["no_proxy", "NO_PROXY"] {
             env.push(c_string(OsStr::new(&format!(

@@ -54,6 +54,9 @@ pub struct Plan {
     pub hold: Hold,
     /// What may go on when the command has ended, or its maker has. Only with namespaces.
     pub outlives: Outlives,
+    /// Whether the caller gets the mount of the first staged directory ([`Sandbox::take_mount`](crate::Sandbox::take_mount)),
+    /// through which changes are shown to a command that goes on.
+    pub hands_mount: bool,
     /// A cgroup v2 directory that was delegated to this process and has the controllers `memory`
     /// and `pids` enabled for its children. Without one the caps hold for each process alone.
     pub cgroup: Option<PathBuf>,
@@ -172,6 +175,7 @@ impl Plan {
             may_lack: Vec::new(),
             hold: Hold::default(),
             outlives: Outlives::default(),
+            hands_mount: false,
             cgroup: None,
         }
     }

@@ -8,6 +8,7 @@ use std::path::Path;
 use crate::capabilities::{Enforcement, HostCapabilities, Missing, Namespaces, PartRefusal};
 use crate::exit::Exit;
 use crate::plan::{Keep, Limits, Plan};
+use crate::proxy::ProxyListener;
 use crate::reach::{Cancel, Pipes};
 use crate::resource_caps::Caps;
 use crate::step::SandboxError;
@@ -110,7 +111,12 @@ impl Sandbox {
     }
 
     /// The listener of the sandbox.
-    pub fn take_listener(&mut self) -> Option<OwnedFd> {
+    pub fn take_listener(&mut self) -> Option<ProxyListener> {
+        match self.0 {}
+    }
+
+    /// The mount of what is staged.
+    pub fn take_mount(&mut self) -> Option<OwnedFd> {
         match self.0 {}
     }
 
@@ -155,6 +161,8 @@ pub struct LeftParts {
     pub staged: Vec<std::path::PathBuf>,
     /// Its control group.
     pub group: Option<std::path::PathBuf>,
+    /// Whether the mount of what it stages comes with it.
+    pub mount: bool,
 }
 
 impl LeftRunning {

@@ -7,7 +7,8 @@
 //! checked and written anew, one for each connection, so that nothing can be smuggled behind it.
 //! Programs that do not ask the proxy reach nothing, because there is nothing else.
 //!
-//! Each attempt is reported once, when it has ended, refused or not.
+//! Each attempt is reported once, when it has ended, refused or not. Where others could find the listener, whoever
+//! does not say its word is turned away, and is none of the command's attempts.
 //!
 //! One thread for each connection, at most [`Limits::connections`] of them: a command opens few,
 //! and a sandbox that needs no runtime can be used anywhere.
@@ -27,6 +28,8 @@ use rustix::event::{PollFd, PollFlags};
 pub use eclusa_net::{Host, special};
 pub use hosts::{HostRule, Hosts};
 pub use resolve::{Resolver, SystemResolver};
+pub use secret::ProxyListener;
+pub(crate) use secret::ProxySecret;
 
 mod head;
 mod hello;
@@ -34,6 +37,7 @@ mod hosts;
 mod live;
 mod relay;
 mod resolve;
+mod secret;
 mod serve;
 #[cfg(test)]
 mod tests;
@@ -45,6 +49,7 @@ pub const PROXY_PORT: u16 = 3128;
 pub struct Proxy {
     hosts: Hosts,
     private: Vec<SocketAddr>,
+    secret: Option<ProxySecret>,
     model_proxy: Option<ModelService>,
     resolver: Arc<dyn Resolver>,
     limits: Limits,
@@ -170,6 +175,9 @@ pub enum Refusal {
     /// A request that could be read in two ways, or in none.
     #[error("the request to the proxy is malformed: {0}")]
     Malformed(String),
+    /// Somebody who is not the command of this proxy.
+    #[error("this proxy is another command's: the address in `http_proxy` is the one to use")]
+    Stranger,
     /// Too many at once.
     #[error("more than {0} connections at once")]
     Busy(usize),
@@ -208,6 +216,7 @@ impl Proxy {
         Proxy {
             hosts,
             private: Vec::new(),
+            secret: None,
             model_proxy: None,
             resolver: Arc::new(SystemResolver),
             limits: Limits::default(),
@@ -245,8 +254,10 @@ impl Proxy {
     }
 
     /// Serves a listener, wherever it was made: a socket stays in the network that it was made in.
-    pub fn serve(self, listener: impl Into<OwnedFd>) -> io::Result<Serving> {
-        let listener = TcpListener::from(listener.into());
+    pub fn serve(mut self, listener: impl Into<ProxyListener>) -> io::Result<Serving> {
+        let ProxyListener { listener, secret } = listener.into();
+        self.secret = secret;
+        let listener = TcpListener::from(listener);
         // Whoever called may have gone again between the poll and the accept.
         listener.set_nonblocking(true)?;
         let wake = Arc::new(crate::reach::wake_event()?);

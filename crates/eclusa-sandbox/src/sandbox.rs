@@ -33,6 +33,7 @@ use crate::init;
 use crate::network_pool;
 use crate::notify::{OwnSide, Reachable};
 use crate::plan::{Keep, Limits, Plan};
+use crate::proxy::ProxyListener;
 use crate::reach::Cancel;
 use crate::resource_caps::{Caps, Group};
 use crate::step::{SandboxError, Step, not_cloned, trying};
@@ -49,7 +50,8 @@ pub use listening::{listening_ports, processes_of};
 pub struct Sandbox {
     thread: Option<JoinHandle<Result<Watched, SandboxError>>>,
     cancel: Cancel,
-    listener: Option<OwnedFd>,
+    listener: Option<ProxyListener>,
+    mount: Option<OwnedFd>,
     group: i32,
     enforcement: Enforcement,
     caps: Caps,
@@ -62,12 +64,13 @@ struct Watched {
     left: Option<LeftRunning>,
 }
 
-/// What the thread tells before the command runs: its listener, and its first process.
-type Begun = Result<(Option<OwnedFd>, i32), SandboxError>;
+/// What the thread tells before the command runs: what was handed over, and its first process.
+type Begun = Result<(HandedFds, i32), SandboxError>;
 
 /// What the child handed over.
 struct HandedFds {
-    listener: Option<OwnedFd>,
+    mount: Option<OwnedFd>,
+    listener: Option<ProxyListener>,
     held: Option<OwnedFd>,
 }
 
@@ -111,7 +114,7 @@ impl Sandbox {
                 }
                 Ok((started, mut handed)) => {
                     let answering = Answering::new(handed.held.take());
-                    let _ = tell.send(Ok((handed.listener, started.child.pid)));
+                    let _ = tell.send(Ok((handed, started.child.pid)));
                     drop(tell);
                     supervise::supervise(started, watch, progress, answering)
                 }
@@ -121,8 +124,8 @@ impl Sandbox {
             let gone = io::Error::other("the thread of the sandbox is gone");
             Err(SandboxError::System { what: "start the command", source: gone })
         });
-        let (listener, group) = begun?;
-        Ok(Sandbox { thread: Some(thread), cancel, listener, group, enforcement, caps })
+        let (HandedFds { mount, listener, .. }, group) = begun?;
+        Ok(Sandbox { thread: Some(thread), cancel, listener, mount, group, enforcement, caps })
     }
 
     /// Builds the sandbox of a plan and runs nothing in it.
@@ -159,8 +162,14 @@ impl Sandbox {
 
     /// The listener on the sandbox's loopback interface, if the plan names hosts. Whoever serves it
     /// is the command's only way to the network.
-    pub fn take_listener(&mut self) -> Option<OwnedFd> {
+    pub fn take_listener(&mut self) -> Option<ProxyListener> {
         self.listener.take()
+    }
+
+    /// The mount of the first staged directory, if the plan hands it over: what is written through it, the
+    /// command sees.
+    pub fn take_mount(&mut self) -> Option<OwnedFd> {
+        self.mount.take()
     }
 
     /// Waits for the end of the command and of everything it started.
@@ -171,7 +180,10 @@ impl Sandbox {
     /// Waits for the end of the command. What it has left running comes with it, if the plan lets that
     /// outlive the command: dropped, it ends.
     pub fn wait_or_leave(mut self) -> Result<(Exit, Option<LeftRunning>), SandboxError> {
-        let Watched { exit, left } = self.join()?;
+        let Watched { exit, mut left } = self.join()?;
+        if let Some(left) = &mut left {
+            left.mount = self.mount.take();
+        }
         Ok((exit, left))
     }
 
@@ -181,7 +193,10 @@ impl Sandbox {
         self.cancel.let_go();
         let over = || SandboxError::Plan("the command cannot be left running".to_owned());
         match self.join() {
-            Ok(Watched { left: Some(left), .. }) => Ok(left),
+            Ok(Watched { left: Some(mut left), .. }) => {
+                left.mount = self.mount.take();
+                Ok(left)
+            }
             Ok(Watched { exit, left: None }) => Err(Box::new((Some(exit), over()))),
             Err(error) => Err(Box::new((None, error))),
         }
@@ -196,6 +211,8 @@ impl Sandbox {
     ) -> Result<Sandbox, SandboxError> {
         let cancel = Cancel::new().map_err(trying("make an event descriptor"))?;
         let (group, caps) = (left.pid(), left.caps);
+        let mut left = left;
+        let mount = left.mount.take();
         let watch = watch::Watch::adopted(&left, limits, keep, cancel.clone())?;
         let (started, answering) = left.taken_over();
         let thread = std::thread::Builder::new()
@@ -203,7 +220,8 @@ impl Sandbox {
             .spawn(move || supervise::supervise(started, watch, progress, answering))
             .map_err(trying("start a thread"))?;
         let enforcement = Enforcement::Full;
-        Ok(Sandbox { thread: Some(thread), cancel, listener: None, group, enforcement, caps })
+        let thread = Some(thread);
+        Ok(Sandbox { thread, cancel, listener: None, mount, group, enforcement, caps })
     }
 
     fn join(&mut self) -> Result<Watched, SandboxError> {
@@ -267,7 +285,7 @@ impl StartedCommand {
         let nothing = dev_null()?;
         let init = init::program().map_err(trying("make the first program"))?;
         let listens = spec.proxy.is_some() && spec.listener.is_none();
-        let handed = listens || spec.holds;
+        let handed = listens || spec.holds || spec.hands_mount;
         let hand = if handed { Some(socket_pair()?) } else { None };
         let pointers = |strings: &[std::ffi::CString]| {
             let mut list: Vec<_> = strings.iter().map(|string| string.as_ptr()).collect();
@@ -299,15 +317,20 @@ impl StartedCommand {
         if read == message.len() {
             return Err(failed(message, &spec));
         }
-        let mut handed = HandedFds { listener: spec.listener.take(), held: None };
+        let (mut listener, mut held, mut mount) = (spec.listener.take(), None, None);
         if let Some((ours, _)) = &hand {
+            if spec.hands_mount {
+                mount = Some(receive(ours)?);
+            }
             if listens {
-                handed.listener = Some(receive(ours)?);
+                listener = Some(receive(ours)?);
             }
             if spec.holds {
-                handed.held = Some(receive(ours)?);
+                held = Some(receive(ours)?);
             }
         }
+        let listener = listener.map(|it| ProxyListener::new(it, spec.secret.take()));
+        let handed = HandedFds { mount, listener, held };
         let (caps, group) = (spec.caps, spec.group.take());
         Ok((StartedCommand { guardian, child, namespace, output, status, caps, group }, handed))
     }

@@ -22,7 +22,7 @@ use eclusa_net::HostAccess;
 use eclusa_sandbox::{
     HostCapabilities, Identity, Limits, Missing, Plan, Sandbox, SandboxError, Staging,
     git_environment_of, personal_git_settings,
-    proxy::{HostRule, Hosts, Proxy},
+    proxy::{HostRule, Hosts, Proxy, ProxyListener},
 };
 
 use crate::owner::{JobRecords, all_sessions};
@@ -372,11 +372,7 @@ impl Sandboxes {
         env
     }
 
-    fn serve(
-        &self,
-        listener: std::os::fd::OwnedFd,
-        access: &HostAccess,
-    ) -> Result<Network, RunError> {
+    fn serve(&self, listener: ProxyListener, access: &HostAccess) -> Result<Network, RunError> {
         let attempts = Attempts::default();
         let noted = attempts.clone();
         let report = move |attempt| noted.add(attempt);

@@ -32,6 +32,7 @@ mod adopt;
 mod after;
 mod apply;
 pub(crate) mod attributes;
+mod before;
 mod check;
 mod clear;
 pub(crate) mod conflict;
@@ -49,6 +50,7 @@ mod recover;
 pub(crate) mod stat;
 mod transaction;
 
+pub use before::{ComingNode, ComingStep};
 pub(crate) use check::contents;
 pub use conflict::{Clash, Conflict};
 pub(crate) use lock::{KeptTally, LockGuard};
@@ -65,6 +67,7 @@ pub struct Workspace {
     watch: Option<Arc<dyn Fn(&'static str) + Send + Sync>>,
     excludes: Option<Arc<str>>,
     after: Option<after::AfterChange>,
+    before: Option<before::BeforeChange>,
 }
 
 /// What is known once the state is there.
@@ -241,6 +244,7 @@ impl Workspace {
             watch: None,
             excludes: None,
             after: None,
+            before: None,
         })
     }
 

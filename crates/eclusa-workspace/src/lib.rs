@@ -29,8 +29,8 @@ pub use changes::{
     InlineContents, Node, Side, Stamp, Summary,
 };
 pub use commit::{
-    Clash, CommitError, Committed, Conflict, IoFailure, KeepStrategy, Recovered, Rescued,
-    Unrestored, Workspace,
+    Clash, ComingNode, ComingStep, CommitError, Committed, Conflict, IoFailure, KeepStrategy,
+    Recovered, Rescued, Unrestored, Workspace,
 };
 pub use digest::{digest, write_canonical};
 pub use durability::Durability;

@@ -282,16 +282,16 @@ fn an_owner_answers_what_it_understands_and_nothing_else() {
     says("s.send(b'no json')", "error");
     says(
         "s.send(json.dumps({'v': 99, 'program': '9', 'body': {}}).encode())",
-        "speaks version 1, not 99",
+        "speaks version 2, not 99",
     );
     says(
-        "s.send(json.dumps({'v': 1, 'program': '9', 'body': {'ask': 'rule'}}).encode())",
+        "s.send(json.dumps({'v': 2, 'program': '9', 'body': {'ask': 'rule'}}).encode())",
         "unknown variant",
     );
     let adopt = "{'ask': 'adopt', 'job': {'command': '', 'call': None, 'root': '/', 'pid': 1, 'layer': None, 'began': '', \
                  'discard': [], 'staged': [], 'group': None, 'memory': None, 'disk': None}, 'command': 3, 'locks': 0, 'network': 0}";
     says(
-        &format!("s.send(json.dumps({{'v': 1, 'program': '9', 'body': {adopt}}}).encode())"),
+        &format!("s.send(json.dumps({{'v': 2, 'program': '9', 'body': {adopt}}}).encode())"),
         "descriptors of the job are missing",
     );
     // Whoever connects and says nothing holds nobody up for long.
@@ -326,7 +326,7 @@ fn a_socket_that_somebody_else_made_is_not_trusted() {
     mode(0o700);
     let script = "s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\ns.bind('owner')\ns.listen()\n\
                   while True:\n c, _ = s.accept()\n c.recv(1 << 20)\n \
-                  c.send(json.dumps({'v': 2, 'program': '9.9.0', 'body': {}}).encode())";
+                  c.send(json.dumps({'v': 99, 'program': '9.9.0', 'body': {}}).encode())";
     let mut other = socket(&world, script);
     until("it is there", || place.join("owner").exists().then_some(()));
     let ran = until("it listens", || {

@@ -43,6 +43,8 @@ mod hook_searches;
 mod hook_sessions;
 mod hostile_checkout;
 mod http_reviewer;
+mod job_network;
+mod job_views;
 mod jobs;
 mod killed;
 mod languages;

@@ -2,7 +2,7 @@
 //! plan makes writable at its own place.
 
 use std::ffi::CStr;
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::{Errno, Result};
@@ -11,7 +11,7 @@ use rustix::mount::{
     OpenTreeFlags,
 };
 
-use super::{Done, at, at_nth, device, write_to};
+use super::{Done, at, at_nth, device, network, write_to};
 use crate::child_spec::{ChildSpec, MAX_PATHS, Overlay};
 use crate::kernel;
 use crate::step::Step;
@@ -23,7 +23,7 @@ const fn none() -> Detached {
     [const { None }; MAX_PATHS]
 }
 
-pub(super) fn build(spec: &ChildSpec) -> Done {
+pub(super) fn build(spec: &ChildSpec, hand: Option<BorrowedFd<'_>>) -> Done {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     rustix::mount::mount_change(c"/", private).map_err(at(Step::Private))?;
 
@@ -37,6 +37,9 @@ pub(super) fn build(spec: &ChildSpec) -> Done {
     }
     for ((n, overlay), slot) in spec.overlays.iter().enumerate().zip(&mut overlays) {
         *slot = Some(lay(overlay).map_err(at_nth(Step::Overlay, n))?);
+    }
+    if let (true, Some(hand), Some(Some(first))) = (spec.hands_mount, hand, overlays.first()) {
+        network::hand_over(hand, first).map_err(at(Step::HandOver))?;
     }
     let tmp = spec.tmp.as_ref().map(|it| take(it, true)).transpose().map_err(at(Step::Tmp))?;
     let devices = device::take(spec.terminal.is_some());

@@ -141,8 +141,8 @@ impl Ticket {
         // Reported before the table is free again, so that whoever ends it has heard everything.
         let mut table = self.live.table();
         let Some(going) = table.going.remove(&self.id) else { return };
-        // Connected and closed without a word: nothing was attempted.
-        if going.host.is_empty() && outcome.is_ok() {
+        // Connected and closed without a word: nothing was attempted. What a stranger attempts is not ours to tell.
+        if outcome == Err(Refusal::Stranger) || going.host.is_empty() && outcome.is_ok() {
             return;
         }
         let reached = going.reached.ok_or(Refusal::Ended);

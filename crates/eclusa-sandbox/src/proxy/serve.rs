@@ -18,13 +18,20 @@ use super::{
 /// How long an answer of the model proxy may be silent: a model thinks, a person is asked.
 const MODEL_PROXY_IDLE: Duration = Duration::from_secs(900);
 
+/// How long somebody has to say the word of a proxy.
+const STRANGERS_TIME: Duration = Duration::from_secs(5);
+
 /// Serves a connection on a thread of its own.
 pub(super) fn start(proxy: &Arc<Proxy>, live: &Arc<Live>, client: TcpStream) {
     let ticket = match live.enter(&client) {
         Ok(ticket) => ticket,
         Err(refusal) => {
             answer(&client, &refusal);
-            return live.turned_away(refusal);
+            // Before the word is said nobody knows who it was.
+            if proxy.secret.is_none() {
+                live.turned_away(refusal);
+            }
+            return;
         }
     };
     let proxy = proxy.clone();
@@ -98,11 +105,21 @@ fn is_own(client: &TcpStream, head: &RequestHead) -> bool {
 
 /// The head of the request, and what came after it. `None`: the caller went without a word.
 fn read_head(proxy: &Proxy, client: &TcpStream) -> Result<Option<(RequestHead, Vec<u8>)>, Refusal> {
+    let secret = proxy.secret.as_ref();
+    // Whoever has not said the word has neither much time nor anything to tell.
+    let patience = secret.map_or(proxy.limits.idle, |_| proxy.limits.idle.min(STRANGERS_TIME));
+    let refused = |why: String| match secret {
+        Some(_) => Refusal::Stranger,
+        None => Refusal::Malformed(why),
+    };
     let mut bytes = Vec::new();
-    let deadline = Instant::now() + proxy.limits.idle;
+    let deadline = Instant::now() + patience;
     loop {
         if let Some(end) = head::end(&bytes) {
             let early = bytes.split_off(end);
+            if secret.is_some_and(|it| !it.is_said_in(&bytes)) {
+                return Err(Refusal::Stranger);
+            }
             let own = proxy.model_proxy.as_ref().and_then(|_| client.local_addr().ok());
             return head::read(&bytes, own)
                 .map(|head| Some((head, early)))
@@ -110,14 +127,14 @@ fn read_head(proxy: &Proxy, client: &TcpStream) -> Result<Option<(RequestHead, V
         }
         if bytes.len() > proxy.limits.head {
             let most = proxy.limits.head;
-            return Err(Refusal::Malformed(format!("its head is longer than {most} bytes")));
+            return Err(refused(format!("its head is longer than {most} bytes")));
         }
         match more(client, &mut bytes, deadline) {
             Ok(true) => {}
             Ok(false) if bytes.is_empty() => return Ok(None),
-            Ok(false) => return Err(Refusal::Malformed("its head is cut short".to_owned())),
+            Ok(false) => return Err(refused("its head is cut short".to_owned())),
             Err(_) if bytes.is_empty() => return Ok(None),
-            Err(err) => return Err(Refusal::Malformed(err.to_string())),
+            Err(err) => return Err(refused(err.to_string())),
         }
     }
 }
@@ -222,6 +239,10 @@ fn turn_away(client: &TcpStream, refusal: &Refusal) {
 fn answer(mut client: &TcpStream, refusal: &Refusal) {
     let status = match refusal {
         Refusal::Malformed(_) => "400 Bad Request",
+        // Programs that say the word only where they are asked for it ask again.
+        Refusal::Stranger => {
+            "407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=\"eclusa\""
+        }
         Refusal::Unresolved { .. } | Refusal::Unreachable { .. } => "502 Bad Gateway",
         Refusal::Busy(_) => "503 Service Unavailable",
         _ => "403 Forbidden",

@@ -23,6 +23,7 @@ pub struct LeftRunning {
     status: OwnedFd,
     output: OwnedFd,
     held: Option<OwnedFd>,
+    pub(super) mount: Option<OwnedFd>,
     group: Option<Group>,
     pub(super) caps: Caps,
 }
@@ -38,6 +39,8 @@ pub struct LeftParts {
     pub staged: Vec<PathBuf>,
     /// Its control group.
     pub group: Option<PathBuf>,
+    /// Whether the mount of what it stages comes with it.
+    pub mount: bool,
 }
 
 impl StartedCommand {
@@ -54,8 +57,9 @@ impl StartedCommand {
         self.child.abandon();
         let group = self.group.take();
         let path = group.as_ref().map(|it| it.path().to_owned());
-        let parts = LeftParts { pid: self.child.pid, layer, staged, group: path };
-        Ok(LeftRunning { parts, pidfd, status, output, held, group, caps: self.caps })
+        let parts = LeftParts { pid: self.child.pid, layer, staged, group: path, mount: false };
+        let caps = self.caps;
+        Ok(LeftRunning { parts, pidfd, status, output, held, mount: None, group, caps })
     }
 }
 
@@ -64,25 +68,26 @@ impl LeftRunning {
     /// arrived there.
     #[must_use]
     pub fn into_parts(self) -> (LeftParts, Vec<OwnedFd>) {
-        let LeftRunning { parts, pidfd, status, output, held, group, .. } = self;
+        let LeftRunning { mut parts, pidfd, status, output, held, mount, group, .. } = self;
+        parts.mount = mount.is_some();
         if let Some(group) = group {
             group.leave();
         }
-        let fds = [pidfd, status, output].into_iter().chain(held).collect();
+        let fds = [pidfd, status, output].into_iter().chain(mount).chain(held).collect();
         (parts, fds)
     }
 
     /// Puts it together again. The error means that these are not its descriptors.
     pub fn from_parts(parts: LeftParts, fds: Vec<OwnedFd>) -> Result<LeftRunning, SandboxError> {
         let mut fds = fds.into_iter().map(high).collect::<Result<Vec<_>, _>>()?.into_iter();
-        let (Some(pidfd), Some(status), Some(output), held) =
-            (fds.next(), fds.next(), fds.next(), fds.next())
-        else {
+        let (Some(pidfd), Some(status), Some(output)) = (fds.next(), fds.next(), fds.next()) else {
             return Err(SandboxError::Plan("descriptors of the command are missing".to_owned()));
         };
+        let mount = if parts.mount { fds.next() } else { None };
+        let held = fds.next();
         let group = parts.group.clone().map(Group::of_others);
         let caps = Caps { memory: Cap::Open, processes: Cap::Open };
-        Ok(LeftRunning { parts, pidfd, status, output, held, group, caps })
+        Ok(LeftRunning { parts, pidfd, status, output, held, mount, group, caps })
     }
 
     /// Its first process.
@@ -130,7 +135,7 @@ impl LeftRunning {
 
     /// What a watch is made of.
     pub(super) fn taken_over(self) -> (StartedCommand, Answering) {
-        let LeftRunning { parts, pidfd, status, output, held, group, caps } = self;
+        let LeftRunning { parts, pidfd, status, output, held, group, caps, .. } = self;
         let child = Child::of_others(parts.pid, pidfd);
         let guardian = None;
         let started =

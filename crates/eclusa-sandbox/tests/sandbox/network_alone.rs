@@ -85,7 +85,7 @@ fn the_proxy_is_the_only_way_out() {
     let machine = machine();
     let world = World::new();
     let text =
-        "at=${https_proxy#http://}; exec 3<>/dev/tcp/${at%:*}/${at#*:}; echo question >&3; cat <&3";
+        "at=${https_proxy#*@}; exec 3<>/dev/tcp/${at%:*}/${at#*:}; echo question >&3; cat <&3";
     let mut plan = writing(&world, text, &machine);
     plan.hosts.push("example.com".into());
     let mut sandbox = Sandbox::spawn(&plan, &machine, |_| {}).unwrap();

@@ -13,7 +13,7 @@ use rustix::net::sockopt;
 use super::{
     held_job::{HeldJob, HeldRun},
     places::{SessionPlace, all_sessions, is_ours, session_id},
-    wire::{Answer, Ask, receive, send},
+    wire::{Answer, Ask, ViewAbout, receive, send},
 };
 
 /// Why an owner could not do what it was asked.
@@ -39,6 +39,8 @@ pub enum OwnerError {
 
 /// How long an owner has for its answer.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How long it has where a change waits for it.
+const SOON: Duration = Duration::from_millis(200);
 
 /// A connection to the owner of a session, for one message.
 #[derive(Debug)]
@@ -87,7 +89,7 @@ impl OwnerClient {
         let answer: Answer = received.read()?;
         match answer.error {
             Some(error) => Err(OwnerError::Refused(error)),
-            None => Ok(Told { job: answer.job, fds: received.fds }),
+            None => Ok(Told { job: answer.job, views: answer.views, fds: received.fds }),
         }
     }
 
@@ -107,7 +109,7 @@ impl OwnerClient {
             return Err(OwnerError::Refused("the command is watched elsewhere".to_owned()));
         };
         let (parts, command) = left.into_parts();
-        (about.staged, about.group) = (parts.staged, parts.group);
+        (about.staged, about.group, about.mount) = (parts.staged, parts.group, parts.mount);
         let network = network.as_ref().map(SharedNetwork::descriptors).unwrap_or_default();
         let (commands, others) = (command.len(), locks.len());
         let mut fds: Vec<_> = command.iter().chain(&locks).map(OwnedFd::as_fd).collect();
@@ -121,6 +123,14 @@ impl OwnerClient {
         let told = self.ask(&ask, &fds)?;
         drop(kept);
         told.job.ok_or_else(|| OwnerError::Refused("it gave the job no number".to_owned()))
+    }
+
+    /// What its jobs see of the workspace: the mount of each. A change does not wait for long.
+    pub(super) fn views(self) -> Result<Vec<(ViewAbout, OwnedFd)>, OwnerError> {
+        sockopt::set_socket_timeout(&self.socket, sockopt::Timeout::Recv, Some(SOON))
+            .map_err(io::Error::from)?;
+        let told = self.ask(&Ask::Views, &[])?;
+        Ok(told.views.into_iter().zip(told.fds).collect())
     }
 
     /// Ends these jobs, or all, and returns when they have ended.
@@ -160,5 +170,6 @@ impl OwnerProcess {
 /// What an owner has told.
 struct Told {
     job: Option<u64>,
+    views: Vec<ViewAbout>,
     fds: Vec<OwnedFd>,
 }

@@ -1,7 +1,6 @@
 //! A job as it is held: what runs, what must not be touched while it does, and what becomes of what it wrote.
 
 use std::{
-    collections::HashMap,
     fs, io,
     os::{fd::OwnedFd, unix::fs::MetadataExt as _},
     path::{Path, PathBuf},
@@ -18,7 +17,11 @@ use eclusa_sandbox::{
     scan::{LayerScan, Moment, discard},
 };
 
-use super::{records::JobOutput, wire::JobAbout};
+use super::{
+    job_mount::{SETTLED, SHOWN, stamps_at},
+    records::JobOutput,
+    wire::JobAbout,
+};
 use crate::read_back;
 
 /// From the polite end of a job to the certain one.
@@ -97,6 +100,7 @@ impl HeldJob {
             layer: about.layer.as_ref().map(|it| it.join("upper")),
             staged: about.staged.clone(),
             group: about.group.clone(),
+            mount: about.mount,
         };
         let run = HeldRun::Left(LeftRunning::from_parts(parts, command)?);
         let network = match network.is_empty() {
@@ -144,11 +148,11 @@ fn stamp(path: &Path) -> String {
 pub(crate) fn keep_stamps(upper: &Path, paths: &[PathBuf]) -> io::Result<()> {
     let stamps: Vec<(&PathBuf, String)> =
         paths.iter().map(|it| (it, stamp(&upper.join(it)))).collect();
-    private_file::write(&settled(upper), serde_json::to_vec(&stamps)?, Durability::Crash)
-}
-
-fn settled(upper: &Path) -> PathBuf {
-    upper.with_file_name("settled.json")
+    private_file::write(
+        &upper.with_file_name(SETTLED),
+        serde_json::to_vec(&stamps)?,
+        Durability::Crash,
+    )
 }
 
 /// Keeps what a job that has ended wrote to the workspace, as discarded changes are, and says so. What was
@@ -164,10 +168,12 @@ fn try_keep(about: &JobAbout, upper: &Path, state: &Path) -> Result<Option<Strin
     let text = |err: &dyn std::fmt::Display| err.to_string();
     let layer = LayerScan::open(&about.root, upper, began).map_err(|err| text(&err))?;
     let mut effects = layer.scan().map_err(|err| text(&err))?;
-    let known = fs::read(settled(upper)).unwrap_or_else(|_| b"[]".to_vec());
-    let known: Vec<(PathBuf, String)> = serde_json::from_slice(&known).map_err(|err| text(&err))?;
-    let known: HashMap<PathBuf, String> = known.into_iter().collect();
-    effects.entries.retain(|it| known.get(&it.path) != Some(&stamp(&upper.join(&it.path))));
+    let layer_place = upper.parent().unwrap_or(upper);
+    let known = [SETTLED, SHOWN].map(|it| stamps_at(layer_place, it));
+    effects.entries.retain(|it| {
+        let now = stamp(&upper.join(&it.path));
+        !known.iter().any(|known| known.get(&it.path) == Some(&now))
+    });
     if effects.entries.is_empty() {
         return Ok(None);
     }

@@ -24,13 +24,15 @@ use super::{
     held_job::{HeldJob, keep_changes, tidy},
     places::{SessionPlace, all_sessions, is_ours, session_id},
     records::{JobRecord, JobRecords, now},
-    wire::{Answer, Ask, JobAbout, Received, VERSION, receive, send},
+    wire::{Answer, Ask, JobAbout, Received, VERSION, ViewAbout, receive, send},
 };
 
 /// How long whoever connects has for its message.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long an owner without jobs waits for more.
 const IDLE: Duration = Duration::from_secs(600);
+/// How much of its command names a job.
+const MAX_NAME: usize = 40;
 /// The most jobs at once.
 const MAX_JOBS: usize = 32;
 
@@ -54,6 +56,8 @@ struct OwnerState {
 #[derive(Debug)]
 struct LiveJob {
     cancel: Cancel,
+    /// What it sees of the workspace, and where that is written to. Closed before its layer goes.
+    view: Option<(ViewAbout, OwnedFd)>,
     watch: JoinHandle<()>,
 }
 
@@ -114,13 +118,25 @@ impl SessionOwner {
         };
         self.0.records.write(&record)?;
         let output = self.0.records.make_output(number)?;
-        let sandbox = HeldJob::watch(run, &about, output).map_err(io::Error::other)?;
+        let mut sandbox = HeldJob::watch(run, &about, output).map_err(io::Error::other)?;
+        let view = sandbox.take_mount().zip(about.layer.clone()).map(|(mount, layer)| {
+            let command = about.command.chars().take(MAX_NAME).collect();
+            (ViewAbout { job: number, command, call: about.call, layer }, mount)
+        });
         let cancel = sandbox.canceller();
         let (records, state) = (self.0.records.clone(), self.0.state.clone());
         let wake = self.0.wake.try_clone()?;
         let owner = Arc::downgrade(&self.0);
         let watch = move || {
-            watch_job(sandbox, &about, &records, &state, record);
+            let closed = owner.clone();
+            let close = move || {
+                if let Some(owner) = closed.upgrade()
+                    && let Some(job) = locked(&owner.jobs).get_mut(&number)
+                {
+                    job.view = None;
+                }
+            };
+            watch_job(sandbox, close, &about, &records, &state, record);
             drop((kept, locks));
             if let Some(owner) = owner.upgrade() {
                 // Its own handle: nobody joins it any more.
@@ -129,18 +145,21 @@ impl SessionOwner {
             let _ = (&wake).write(&[0]);
         };
         let watch = std::thread::Builder::new().name("job".to_owned()).spawn(watch)?;
-        jobs.insert(number, LiveJob { cancel, watch });
+        jobs.insert(number, LiveJob { cancel, view, watch });
         Ok(number)
     }
 
     /// Ends these jobs, or all, and waits until nothing of them is left.
     pub(super) fn end(&self, which: Option<&[u64]>) {
         let wanted = |number: &u64| which.is_none_or(|it| it.contains(number));
-        let ending: Vec<LiveJob> = {
+        let mut ending: Vec<LiveJob> = {
             let mut jobs = locked(&self.0.jobs);
             jobs.extract_if(.., |number, _| wanted(number)).map(|it| it.1).collect()
         };
-        ending.iter().for_each(|it| it.cancel.cancel());
+        for job in &mut ending {
+            job.view = None;
+            job.cancel.cancel();
+        }
         for job in ending {
             // An error means that it panicked.
             let _ = job.watch.join();
@@ -184,6 +203,16 @@ impl SessionOwner {
                 self.end(jobs.as_deref());
                 // Without jobs a process of its own is there for nobody.
                 Ok((Answer::default(), Vec::new(), idles && jobs.is_none()))
+            }
+            Ask::Views => {
+                let jobs = locked(&self.0.jobs);
+                let mut answer = Answer::default();
+                let mut mounts = Vec::new();
+                for (about, mount) in jobs.values().filter_map(|it| it.view.as_ref()) {
+                    answer.views.push(about.clone());
+                    mounts.push(mount.try_clone().map_err(told)?);
+                }
+                Ok((answer, mounts, false))
             }
             Ask::Signal { job, signal } => {
                 let signal: Sent = signal.parse()?;
@@ -270,6 +299,7 @@ const OVER: u8 = 1;
 /// Waits for the end of a job, and puts on record what became of it.
 fn watch_job(
     sandbox: Sandbox,
+    close_view: impl FnOnce(),
     about: &JobAbout,
     records: &JobRecords,
     state: &Path,
@@ -279,6 +309,7 @@ fn watch_job(
         Ok(exit) => in_words(&exit, about.is_left),
         Err(err) => err.to_string(),
     };
+    close_view();
     let changes = keep_changes(about, state);
     tidy(about);
     let record = JobRecord { ended: Some(ended), changes, layer: None, ..record };

@@ -15,11 +15,11 @@ use rustix::net::{
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// The version of these messages. An owner lives longer than the program that started it.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 /// The longest message.
 pub(super) const MAX_MESSAGE: usize = 64 << 10;
 /// The most descriptors beside one.
-const MAX_DESCRIPTORS: usize = 16;
+const MAX_DESCRIPTORS: usize = 40;
 
 /// What is read of a message first.
 #[derive(Debug, Serialize, Deserialize)]
@@ -46,6 +46,8 @@ pub(super) enum Ask {
     Adopt { job: Box<JobAbout>, command: usize, locks: usize, network: usize },
     /// To end these jobs, or all. The answer comes when they have ended.
     End { jobs: Option<Vec<u64>> },
+    /// What its jobs see of the workspace: the mount of each comes with the answer.
+    Views,
     /// To send a signal to a job.
     Signal { job: u64, signal: String },
     /// To end with everything it holds: the session is over.
@@ -61,6 +63,22 @@ pub(super) struct Answer {
     /// The number of the job that it holds now.
     #[serde(default)]
     pub(super) job: Option<u64>,
+    /// What its jobs see, in the order of the descriptors.
+    #[serde(default)]
+    pub(super) views: Vec<ViewAbout>,
+}
+
+/// What is known of the view of a job besides its mount.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct ViewAbout {
+    /// Its number.
+    pub(super) job: u64,
+    /// The beginning of its command.
+    pub(super) command: String,
+    /// The call that started it.
+    pub(super) call: Option<u64>,
+    /// Its layer.
+    pub(super) layer: PathBuf,
 }
 
 /// What is known of a job besides its descriptors.
@@ -88,6 +106,9 @@ pub(crate) struct JobAbout {
     pub(crate) staged: Vec<PathBuf>,
     /// Its control group.
     pub(crate) group: Option<PathBuf>,
+    /// Whether the mount of what it stages comes with it.
+    #[serde(default)]
+    pub(crate) mount: bool,
     /// The most memory that it may have, and by how much it may fill the disk.
     pub(crate) memory: Option<u64>,
     /// See there.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use eclusa_sandbox::{Outlives, Plan};
 
 use super::{Sandboxes, running::RunError};
-use crate::owner::{JobHome, JobRecords, OwnerClient};
+use crate::owner::{JobHome, JobRecords, OwnerClient, heal_views, was_shown_anything};
 
 impl Sandboxes {
     /// The owner of a session, if it has one, and what its jobs have written and nobody has applied, the latest
@@ -16,7 +16,15 @@ impl Sandboxes {
     ) -> Result<(Option<OwnerClient>, Vec<PathBuf>), RunError> {
         match OwnerClient::connect(&self.settings().state, session)? {
             None => Ok((None, Vec::new())),
-            Some(owner) => Ok((Some(owner), self.job_layers(session))),
+            Some(owner) => {
+                let layers = self.job_layers(session);
+                if !was_shown_anything(&layers) {
+                    return Ok((Some(owner), layers));
+                }
+                // A connection is for one message.
+                heal_views(owner, &self.settings().root);
+                Ok((OwnerClient::connect(&self.settings().state, session)?, layers))
+            }
         }
     }
 
@@ -38,6 +46,8 @@ impl Sandboxes {
             (JobHome::Apart { .. } | JobHome::Here, false) => Outlives::Left,
             (JobHome::Here | JobHome::Nowhere, _) => Outlives::Nothing,
         };
+        let goes_on = background || plan.outlives != Outlives::Nothing;
+        plan.hands_mount = goes_on && !matches!(self.settings().jobs, JobHome::Nowhere);
         if plan.outlives == Outlives::All {
             // Whoever serves it ends with this call.
             plan.hosts.clear();

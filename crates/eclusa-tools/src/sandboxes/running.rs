@@ -234,6 +234,7 @@ fn about(plan: &Plan, root: &Path, command: &str, pid: i32) -> JobAbout {
         discard: Vec::new(),
         staged: Vec::new(),
         group: None,
+        mount: false,
         memory: plan.limits.memory,
         disk: plan.limits.disk,
     }

@@ -71,6 +71,7 @@ impl Workspace {
         let ended = ended.map(|steps| {
             held.made(call);
             self.note_kept(&held, steps.iter());
+            self.show_as_is(call, &dirs, steps.iter());
         });
         held.rest(0).map_err(IoFailure::at("unlock", self.state()))?;
         ended.map(|()| Committed { call, paths, aside })

@@ -31,7 +31,7 @@ pub(super) struct Transaction<'a> {
     pub(super) dirs: &'a Dirs,
     /// The name of its directory.
     pub(super) name: String,
-    call: u64,
+    pub(super) call: u64,
     /// Its directory in the state.
     pub(super) own: OwnedFd,
     /// Its directory in the workspace, where renames to the state are not possible.
@@ -165,7 +165,7 @@ impl<'a> Transaction<'a> {
     }
 
     /// Where its slots are.
-    fn slots(&self) -> &OwnedFd {
+    pub(super) fn slots(&self) -> &OwnedFd {
         self.stage.as_ref().unwrap_or(&self.own)
     }
 
@@ -208,6 +208,7 @@ impl<'a> Transaction<'a> {
         let found = check::stamps(again, &mut Parents::new(root))?;
         conflicts(found).map_err(Stop::Before)?;
 
+        self.show_coming(&ops);
         workspace.step("journal");
         let mut journal = self
             .write_journal(head, &ops, sync)
@@ -339,7 +340,9 @@ impl<'a> Transaction<'a> {
             StepError::IoFailure(fault) => CommitError::Failed(fault),
         };
         let because_text = because.to_string();
-        let left = match self.roll_back(applier, ops.iter().map(|it| &**it)) {
+        let left = self.roll_back(applier, ops.iter().map(|it| &**it));
+        self.workspace.show_as_is(self.call, self.dirs, ops.iter().map(|it| &**it));
+        let left = match left {
             Ok(left) if left.is_empty() => return Stop::Before(because),
             Ok(left) => left.into_iter().map(|(path, _)| path).collect(),
             Err(fault) => return self.stuck(because_text, fault),

@@ -50,6 +50,7 @@ pub(super) async fn commit(
     let (outcome, why) = match committing.await {
         Ok(Ok(_)) => {
             note(trail, |it| it.outcome = ChangesOutcome::Committed);
+            trail.warnings.extend(workspace.told(number));
             return Ok(undo(number, changes));
         }
         Ok(Err(CommitFailure::Commit(err @ CommitError::Unsafe(_)))) => {
