@@ -277,6 +277,14 @@ impl Workspace {
         serde_json::from_slice(&fs::read(file).ok()?).ok()
     }
 
+    /// Notes that a run is not applied, and why. It stays: a person may apply it after all.
+    pub fn refuse_pending(&self, call: u64, why: &str) {
+        let Ok(run) = self.claim_pending(call) else { return };
+        if let Err(err) = run.finish(&PendingOutcome::Refused { why: why.to_owned() }) {
+            tracing::warn!(%err, "what became of pending changes cannot be noted");
+        }
+    }
+
     /// Forgets what a call would have changed.
     pub fn forget_pending(&self, call: u64) {
         remove(&self.pending_directory().join(call.to_string()));

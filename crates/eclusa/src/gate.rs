@@ -32,6 +32,7 @@ pub(crate) mod review;
 mod sessions;
 pub(crate) mod settle;
 mod setup;
+mod shown_changes;
 mod spending;
 mod staging;
 mod take;

@@ -11,6 +11,7 @@ mod agent_files;
 mod agent_odd_input;
 mod agent_settings;
 mod agent_trials;
+mod ahead;
 mod allow;
 mod approvals_page;
 mod approvals_people;

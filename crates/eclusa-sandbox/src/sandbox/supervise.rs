@@ -103,9 +103,7 @@ impl<F: FnMut(&[u8])> Supervision<F> {
         let timeout = self.timeout(deadline);
         let (calls, wanted) = match &self.answering {
             Answering::Waiting(listener) => (listener, PollFlags::IN),
-            Answering::Nobody | Answering::At(_) => {
-                (self.watch.cancel.event(), PollFlags::empty())
-            }
+            Answering::Nobody | Answering::At(_) => (self.watch.cancel.event(), PollFlags::empty()),
         };
         let mut polled = [
             PollFd::new(&self.started.status, PollFlags::IN),

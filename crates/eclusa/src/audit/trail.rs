@@ -67,6 +67,8 @@ pub(crate) enum ChangesOutcome {
     Committing,
     /// All of them are applied.
     Committed,
+    /// They are kept until whoever has the answer takes them.
+    Pending,
     /// They were permitted, and whoever asked applies them.
     Delegated,
     /// Something that they rest on had changed; nothing was applied.
@@ -82,6 +84,7 @@ impl ChangesOutcome {
             ChangesOutcome::Discarded => "discarded",
             ChangesOutcome::Committing => "committing",
             ChangesOutcome::Committed => "committed",
+            ChangesOutcome::Pending => "pending",
             ChangesOutcome::Delegated => "delegated",
             ChangesOutcome::Conflict => "conflict",
             ChangesOutcome::Failed => "failed",

@@ -14,7 +14,7 @@ use crate::{
     gate::Setup,
     reply::millis,
     stop::Decider,
-    workspace::{PendingError, PendingOutcome, PendingRun, PendingTerms},
+    workspace::{PendingError, PendingRun, PendingTerms},
 };
 
 /// What is written of the call that ran.
@@ -35,6 +35,9 @@ pub(super) struct PendingCall {
     task: Option<String>,
     turn: u64,
     mode: String,
+    /// Whether it ran ahead of its question.
+    #[serde(default)]
+    ahead: bool,
     /// Its output, without secrets.
     text: String,
     data: Option<Value>,
@@ -73,6 +76,11 @@ impl PendingCall {
         }
     }
 
+    /// Whether it ran ahead of its question, and whether somebody must say yes to it.
+    pub(super) fn ran_ahead(&self) -> Option<bool> {
+        self.ahead.then_some(!self.question.is_empty())
+    }
+
     /// What it printed, and what it would change.
     pub(super) fn output(&self, changes: Changes) -> (Output, Duration) {
         let output = Output {
@@ -105,6 +113,7 @@ pub fn kept_job(command: &str) -> Value {
         task: None,
         turn: 0,
         mode: Mode::ConfirmAll.as_str().to_owned(),
+        ahead: false,
         text: String::new(),
         data: None,
         error: None,
@@ -228,6 +237,7 @@ impl<'a> Keeping<'a> {
             task: run.task.as_deref().map(str::to_owned),
             turn: run.turn,
             mode: run.mode_in_force().as_str().to_owned(),
+            ahead: run.ahead,
             text: clean(&self.output.text),
             data: self.output.data.as_ref().map(|it| redactor.value(it).0.into_owned()),
             error: self.output.error.as_deref().map(clean),
@@ -258,11 +268,7 @@ pub(super) async fn claim(workspace: &Workspace, call: u64) -> Result<PendingRun
 
 /// Notes why a run was not applied. It stays: a person may apply it after all.
 pub(super) fn note_refused(workspace: &Workspace, call: u64, stop: &Stop) {
-    let Ok(run) = workspace.claim_pending(call) else { return };
-    let why = stop.message().into_owned();
-    if let Err(err) = run.finish(&PendingOutcome::Refused { why }) {
-        tracing::warn!(%err, "what became of pending changes cannot be noted");
-    }
+    workspace.refuse_pending(call, &stop.message());
 }
 
 /// A run of the same call that waits for an answer, and its question.

@@ -29,6 +29,9 @@ pub enum TakeYes {
     /// That of a person who names the run on the command line. Where a rule says who must answer, it
     /// is not enough.
     Typed(String),
+    /// That of whoever sits in front of an agent that had it run ahead ([`Run::ahead`](crate::Run)),
+    /// and how they were asked; `None` where nobody had to be.
+    Ahead(Option<String>),
 }
 
 /// A run that is taken, with the yes to it.
@@ -38,6 +41,8 @@ pub(crate) struct TakenRun {
     pub(super) approval: Approval,
     /// Whether a rule may still want somebody else's answer.
     pub(super) typed: bool,
+    /// Whether a person has seen it.
+    pub(super) seen: bool,
 }
 
 /// A call that may go on.
@@ -113,7 +118,7 @@ impl Gate {
         let part = self.accept(&queued.question, &said, entry).await.map_err(not_applied)?;
         let (word, binding) = (said.answer.word(), queued.question.binding.clone());
         let approval = approval(word, binding, &said.by, said.question);
-        let taken = TakenRun { run, part, approval, typed: false };
+        let taken = TakenRun { run, part, approval, typed: false, seen: true };
         Ok(Admitted::Taken(permit, Box::new((about, taken))))
     }
 
@@ -140,7 +145,7 @@ impl Gate {
     async fn refuse_take(&self, number: u64, yes: &TakeYes, why: String) -> Reply {
         let (id, tool) = match yes {
             TakeYes::Queued(queued) => (queued.question.call.clone(), queued.question.tool.clone()),
-            TakeYes::Typed(_) => (format!("take-{number}"), "apply".to_owned()),
+            TakeYes::Typed(_) | TakeYes::Ahead(_) => (format!("take-{number}"), "apply".to_owned()),
         };
         let call = ToolCall::new(id, tool, serde_json::json!({"pending": number}));
         let (entry, _) = self.ledger.open(&self.run, call.into());
@@ -181,8 +186,9 @@ impl Gate {
         let permit = permit.map_err(|stop| Stop::Discarded(Box::new(stop)))?;
         entry.reached(Stage::Permitted);
         let (part, approval) = self.the_yes(&run, about, &yes, entry).await?;
-        let typed = matches!(yes, TakeYes::Typed(_));
-        let taken = TakenRun { run, part, approval, typed };
+        let typed = matches!(yes, TakeYes::Typed(_) | TakeYes::Ahead(Some(_)));
+        let seen = !matches!(yes, TakeYes::Ahead(None));
+        let taken = TakenRun { run, part, approval, typed, seen };
         self.carry_out_taken(entry, permit, about, taken).await
     }
 
@@ -217,6 +223,18 @@ impl Gate {
     ) -> Result<(ApprovedChanges, Approval), Stop> {
         let queued = match yes {
             TakeYes::Typed(by) => {
+                let approval = approval(Answer::Once.word(), about.question.clone(), by, None);
+                return Ok((ApprovedChanges::All, approval));
+            }
+            TakeYes::Ahead(by) => {
+                let by = match (about.ran_ahead(), by) {
+                    (Some(_), Some(by)) => by,
+                    (Some(false), None) => "rules",
+                    _ => {
+                        let why = "a person must say yes to it, and nobody was asked".to_owned();
+                        return Err(Stop::NotCommitted { conflict: false, why });
+                    }
+                };
                 let approval = approval(Answer::Once.word(), about.question.clone(), by, None);
                 return Ok((ApprovedChanges::All, approval));
             }

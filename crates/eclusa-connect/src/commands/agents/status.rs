@@ -360,6 +360,7 @@ impl AgentStatus {
             "to_confirm": self.to_confirm(),
             "open": self.open(),
             "problems": self.problems,
+            "questions": self.agent.questions(),
         })
     }
 
@@ -375,8 +376,8 @@ impl AgentStatus {
         for file in &self.by {
             screen.line(&sanitize(&format!("  by {}", file.display())))?;
         }
-        let server = if self.server { "connected" } else { "not connected" };
-        screen.line(&format!("  eclusa's tools: {server}"))?;
+        let not = if self.server { "" } else { "not " };
+        screen.line(&format!("  eclusa's tools: {not}connected"))?;
         for (behind, place) in [(true, "behind the gate"), (false, "not behind the gate")] {
             let names = self.servers(behind);
             if !names.is_empty() {
@@ -391,7 +392,10 @@ impl AgentStatus {
         let problems = self.problems.iter().map(|it| format!("  problem: {it}"));
         let confirm = self.to_confirm().into_iter().map(|it| format!("  you still need to: {it}"));
         let open = self.open().into_iter().map(|it| format!("  not covered: {it}"));
-        for line in problems.chain(confirm).chain(open) {
+        let asks = self.agent.questions().map(|it| format!("  questions: {it}"));
+        for line in
+            problems.chain(asks.into_iter().filter(|_| self.holds())).chain(confirm).chain(open)
+        {
             screen.line(&sanitize(&line))?;
         }
         Ok(())

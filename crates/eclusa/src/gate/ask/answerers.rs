@@ -76,7 +76,8 @@ impl Inquiry<'_> {
         let (setup, run) = (self.setup, self.run);
         // Who must answer is proven in the queue, and nowhere else.
         let required = required::is_required(&self.question);
-        let queued = run.park || required || setup.on_no_approver == OnNoApprover::Queue;
+        let queued =
+            run.park || run.ahead || required || setup.on_no_approver == OnNoApprover::Queue;
         let queue = setup.approval_queue.as_ref().filter(|_| queued);
         // Whoever never waits asks nobody who would have to be waited for.
         let present = if run.park || required { &[][..] } else { &setup.approvers[..] };
@@ -98,7 +99,9 @@ impl Inquiry<'_> {
                 Answerer::Allowance => self.allowance(uses).await,
                 Answerer::Approver(approver) => {
                     // Git may write its files while a person thinks: what it was is noted before.
-                    if let Some(keeping) = self.keeping.filter(|it| it.changes_git()) {
+                    // What ran ahead is taken by another process.
+                    let ahead = self.run.ahead;
+                    if let Some(keeping) = self.keeping.filter(|it| ahead || it.changes_git()) {
                         keeping.keep(&self.question.binding).await?;
                     }
                     self.ask(approver, &self.question, &mut progress).await?
@@ -179,7 +182,7 @@ impl Inquiry<'_> {
         }
         self.emit_asked(progress);
         // Only the queue can do without waiting.
-        let wait = !(self.run.park || self.run.park_absent);
+        let wait = !(self.run.park || self.run.park_absent || self.run.ahead);
         let asking = async { approver.submit(question, wait).await };
         let asking = tokio::time::timeout(question.time, AssertUnwindSafe(asking).catch_unwind());
         let answered = tokio::select! {

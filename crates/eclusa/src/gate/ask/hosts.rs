@@ -22,7 +22,7 @@ pub(in crate::gate) async fn ask_about_hosts(
     hosts: &[String],
 ) -> Option<OpenedHosts> {
     // Whoever does not wait for answers has nobody to ask while the call runs.
-    if run.park {
+    if run.park || run.ahead {
         return None;
     }
     let question = question(setup, run, call, hosts);
