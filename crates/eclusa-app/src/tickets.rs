@@ -46,6 +46,8 @@ pub struct ExecTicket {
     pub conversation: String,
     /// The agent's id for the call.
     pub call: String,
+    /// The agent of the session that makes the call, where it is not the one that its person talks to.
+    pub task: Option<String>,
     /// The command, byte for byte.
     pub text: String,
     /// Where it starts, below the workspace.
@@ -125,6 +127,7 @@ impl ExecTicket {
             client: String::new(),
             conversation: String::new(),
             call: String::new(),
+            task: None,
             text: String::new(),
             directory: String::new(),
             background: false,
@@ -238,6 +241,7 @@ impl ExecTicket {
             principal: self.principal.as_str().into(),
             session: self.conversation.as_str().into(),
             client: Some(self.client.as_str().into()),
+            task: self.task.as_deref().map(Into::into),
             judged_before: Some(Arc::new(CallUses { rules, allowance, approved })),
             ..run
         };

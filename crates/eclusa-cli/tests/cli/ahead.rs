@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::{
     hook::{before, decision, event, rewritten, shell},
     pending::{git, repository},
+    prompt::Person,
     world::{Ran, World, run},
 };
 
@@ -21,7 +22,10 @@ impl Agent {
     fn of_version(world: &World, version: &str) -> Agent {
         let program = world.path("state").join(version);
         fs::create_dir_all(world.path("state")).unwrap();
-        fs::copy("/bin/sh", &program).unwrap();
+        // Copied by another process: one of ours that starts something now would keep it open.
+        #[expect(clippy::disallowed_methods, reason = "the test plays the agent")]
+        let copied = std::process::Command::new("cp").arg("/bin/sh").arg(&program).status();
+        assert!(copied.unwrap().success());
         #[expect(clippy::disallowed_methods, reason = "the test plays the agent")]
         let mut agent = std::process::Command::new(program);
         Agent(agent.args(["-c", "read line"]).stdin(Stdio::piped()).spawn().unwrap())
@@ -212,6 +216,49 @@ fn a_command_that_wants_more_runs_by_its_ticket() {
     assert!(ran.out.contains("ended"), "{ran:?}");
     let not_taken = |it: &Value| it["args"]["outcome"] == "not_taken";
     assert!(world.records().iter().any(not_taken));
+}
+
+/// What a hook of Copilot CLI answers, on a terminal: the agent has it, and a shell runs its hooks.
+fn copilot(world: &World, command: &str, turn: &str) -> Value {
+    let event = json!({
+        "sessionId": "s-1", "cwd": world.path("workspace"), "toolName": "bash",
+        "toolArgs": {"command": command},
+    });
+    world.write("event.json", &event.to_string());
+    let words = world.command(&["hook", "copilot"]);
+    let program = words.get_program().to_str().unwrap().to_owned();
+    let (event, answer) = (world.path("event.json"), world.path("answer.json"));
+    let (event, answer) = (event.display(), answer.display());
+    let line = format!("'{program}' hook copilot {turn} < '{event}' > '{answer}'; true");
+    #[expect(clippy::disallowed_methods, reason = "the test plays the agent")]
+    let mut agent = std::process::Command::new("sh");
+    agent.args(["-c", "sh -c \"$0\"; true", &line]).current_dir(world.path("workspace"));
+    agent.env_clear().envs(words.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    assert_eq!(Person::starts(agent).ends().0, 0);
+    serde_json::from_str(&world.read("answer.json")).unwrap()
+}
+
+/// Copilot CLI asks with its second hook, and only then the ticket is good.
+#[test]
+fn the_second_hook_of_copilot_asks_about_what_ran() {
+    eclusa_testing::needs!(Namespaces);
+    let world = world();
+    let command = "sed -i s/one/two/ a.txt";
+    let rewritten = |answer: &Value| {
+        assert_eq!(answer["permissionDecision"], "allow", "{answer}");
+        answer["modifiedArgs"]["command"].as_str().unwrap().to_owned()
+    };
+    let unasked = rewritten(&copilot(&world, command, ""));
+    let ran = shell(&world, &unasked);
+    assert!(ran.code == 4 && ran.err.contains("nobody was asked"), "{ran:?}");
+    assert_eq!(world.read("workspace/a.txt"), "one\n");
+    let line = rewritten(&copilot(&world, command, ""));
+    let asked = copilot(&world, &line, "--second");
+    assert_eq!(asked["permissionDecision"], "ask", "{asked}");
+    let why = asked["permissionDecisionReason"].as_str().unwrap();
+    assert!(why.contains("1 file") && why.contains("two"), "{why}");
+    assert_eq!(shell(&world, &line).code, 0);
+    assert_eq!(world.read("workspace/a.txt"), "two\n");
 }
 
 /// The workspace moved on: the ticket says so, and nothing is applied.

@@ -71,6 +71,7 @@ mod queue;
 mod reviewers;
 mod rules_hold;
 mod run;
+mod saved_questions;
 mod screens;
 mod secret_names;
 mod servers;

@@ -46,6 +46,8 @@ pub(super) struct AgentSession {
     client: String,
     /// The root as the agent spells it.
     root: PathBuf,
+    /// The agent of the session that makes the calls, where it is not the one that its person talks to.
+    pub(super) subagent: Option<String>,
     /// What brought text from outside into the session, as an older program kept it.
     pub(super) old_taint: Option<String>,
 }
@@ -128,6 +130,7 @@ impl AgentSession {
             files: files.map_err(|err| err.to_string())?,
             global: global.clone(),
             root: root.to_owned(),
+            subagent: None,
             old_taint: None,
             surface,
             name,
@@ -154,6 +157,7 @@ impl AgentSession {
         let run = Run {
             session: self.name.as_str().into(),
             client: Some(self.client.as_str().into()),
+            task: self.subagent.as_deref().map(Into::into),
             dry_run: false,
             ..self.ctx.run()
         };

@@ -24,6 +24,8 @@ pub(crate) struct Trail {
     pub(crate) review_questions: Vec<(String, String)>,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) approval: Option<Approval>,
+    /// Whether a person let it run to see what it changes.
+    pub(crate) review_changes: bool,
     /// Whether a person wrote other arguments than the model.
     pub(crate) edited: bool,
     /// What it took to let it pass.
@@ -145,6 +147,7 @@ impl Trail {
             review_questions: Vec::new(),
             verdict: None,
             approval: None,
+            review_changes: false,
             edited: false,
             uses: CallUses::default(),
             reverse_thinking: None,

@@ -208,6 +208,32 @@ impl<'a> Keeping<'a> {
         Ok(self.kept.get_or_try_init(keep).await?.reference)
     }
 
+    /// Which approval this run waits behind: where both change a file, the later one is not as it was
+    /// shown once the other is applied.
+    pub(super) async fn behind(&self) -> Option<String> {
+        let questions = self.setup.questions.as_ref()?;
+        for number in self.workspace.pending_calls() {
+            let Ok(kept) = self.workspace.pending_run(number) else { continue };
+            let both = kept.changes.iter().find(|it| self.changes().get(&it.path).is_some());
+            let (Some(both), Ok(about)) = (both, PendingCall::read(&kept)) else { continue };
+            if number == self.number || about.question.is_empty() {
+                continue;
+            }
+            let Ok(Some(queued)) = questions.of_pending(&about.question, number).await else {
+                continue;
+            };
+            if queued.state.is_open() {
+                return Some(format!(
+                    "waits behind approval {}: both change `{}`, so that this is refused once that \
+                     is applied; make the call again then",
+                    queued.id,
+                    crate::one_line(&both.path.to_string_lossy())
+                ));
+            }
+        }
+        None
+    }
+
     /// Keeps changes that nobody is asked about any more, unless they are kept. What cannot be kept is
     /// gone, as is said anyway.
     pub(super) async fn keep_discarded(&self) {
@@ -269,6 +295,22 @@ pub(super) async fn claim(workspace: &Workspace, call: u64) -> Result<PendingRun
 /// Notes why a run was not applied. It stays: a person may apply it after all.
 pub(super) fn note_refused(workspace: &Workspace, call: u64, stop: &Stop) {
     workspace.refuse_pending(call, &stop.message());
+}
+
+/// What became of runs of this session whose yes could not be applied: told once, at the next call.
+pub(super) fn tell_refusals(setup: &Setup, run: &Run, trail: &mut Trail) {
+    let Some(workspace) = &setup.workspace else { return };
+    for (kept, why) in workspace.untold_refusals() {
+        let ours = |it: &PendingCall| !it.question.is_empty() && *it.session == *run.session;
+        if PendingCall::read(&kept).is_ok_and(|it| ours(&it)) {
+            workspace.note_told(kept.call);
+            trail.warnings.push(format!(
+                "what call {} did was not applied, although somebody said yes: {why}; make the call \
+                 again if it is still wanted",
+                kept.call
+            ));
+        }
+    }
 }
 
 /// A run of the same call that waits for an answer, and its question.

@@ -16,9 +16,11 @@ use crate::{
         Setup,
         ask::{ApprovedChanges, ask_about_changes},
         commit::commit,
+        edit_keys::edit_keys,
         judge_changes::{covers, judged},
         pending::{Keeping, Ran, claim, note_refused},
         picked::PickedPart,
+        sessions::grant_edits,
         shown_changes::{summary_line, with_remarks},
         spending::{Spending, give_back, spend},
         staging::drop_staging,
@@ -279,6 +281,11 @@ impl Settling<'_> {
         if verdict.decision == Decision::Deny {
             return Err(discarded(Stop::denied(Decider::Policy, verdict.why())));
         }
+        if taken.lasts
+            && let Err(why) = grant_edits(setup, run, Some(&edit_keys(ran.changes, &self.kinds)))
+        {
+            trail.warnings.push(format!("the answer for this session could not be kept: {why}"));
+        }
         if let Some(required) = verdict.requirements().next().filter(|_| taken.typed) {
             return Err(denied(&format!("a rule requires {required}")));
         }
@@ -312,8 +319,8 @@ impl Settling<'_> {
         let covers = |rules: &Rules| covers(setup, rules, call, changes, (facts, *lines));
         let preview = self.preview().await.ok_or_else(|| denied("the comparison crashed"))?;
         let keeping = self.keeping.as_ref();
-        let asking =
-            ask_about_changes(setup, run, call, (verdict, preview), &covers, keeping, trail);
+        let asked = (verdict, preview, &edit_keys(ran.changes, &self.kinds)[..]);
+        let asking = ask_about_changes(setup, run, call, asked, &covers, keeping, trail);
         let (part, asked) = match asking.await.map_err(discarded)? {
             ApprovedChanges::Unseen => (None, false),
             ApprovedChanges::All => (None, true),

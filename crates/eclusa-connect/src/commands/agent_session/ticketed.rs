@@ -66,6 +66,7 @@ impl AgentCall<'_> {
             conversation: session.name.clone(),
             principal: session.ctx.run().principal.to_string(),
             call: self.id.clone(),
+            task: session.subagent.clone(),
             text: command.to_owned(),
             directory: directory.to_owned(),
             background: args.get("background").and_then(Value::as_bool) == Some(true),

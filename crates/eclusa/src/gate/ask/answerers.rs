@@ -8,8 +8,8 @@ use tokio::sync::MutexGuard;
 
 use super::{required, tainted, waiting};
 use crate::{
-    Answer, AnswerGiven, Approver, CallUses, Event, NotAsked, OnNoApprover, Question, Rules, Run,
-    Stop, Validated,
+    Answer, AnswerGiven, Approver, CallUses, Event, Hash, NotAsked, OnNoApprover, Question, Rules,
+    Run, Stop, Validated,
     audit::body::Approval,
     gate::{Setup, allowance, pending::Keeping, sessions},
     stop::Decider,
@@ -55,6 +55,8 @@ pub(super) struct Inquiry<'a> {
     /// Whether the rule of an allowance alone allows what is asked; `None` where only a person
     /// who is asked now can.
     pub(super) covers: Option<&'a (dyn Fn(&Rules) -> bool + Sync)>,
+    /// What an answer for files of the session would have to cover.
+    pub(super) edits: &'a [Hash],
     /// Keeps the run whose changes it is about, before it waits for somebody who may be away.
     pub(super) keeping: Option<&'a Keeping<'a>>,
     /// True while the call runs: nobody comes back for the answer then.
@@ -140,7 +142,10 @@ impl Inquiry<'_> {
     }
 
     fn covered_by(&self) -> Option<String> {
-        sessions::covering(self.setup, self.run, self.question.grant.as_ref())
+        let grant = self.question.grant.as_ref();
+        let edits = || sessions::covering_edits(self.setup, self.run, self.edits);
+        let covered = sessions::covering(self.setup, self.run, grant);
+        covered.or_else(|| self.question.offers_edits().then(edits).flatten())
     }
 
     async fn allowance(&self, uses: &mut CallUses) -> Option<AskOutcome> {

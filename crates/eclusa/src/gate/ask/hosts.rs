@@ -27,7 +27,8 @@ pub(in crate::gate) async fn ask_about_hosts(
     }
     let question = question(setup, run, call, hosts);
     let (covers, keeping) = (None, None);
-    let inquiry = Inquiry { setup, run, call, question, covers, keeping, running: true };
+    let inquiry =
+        Inquiry { setup, run, call, question, covers, edits: &[], keeping, running: true };
     let outcome = inquiry.answer(&mut CallUses::default()).await;
     inquiry.conclude(&outcome, runs);
     match outcome {
