@@ -175,7 +175,7 @@ fn nothing_runs_ahead_where_no_way_to_ask_was_seen() {
     let hooks = json!({"hooks": {"PermissionRequest": [{"hooks": []}]}}).to_string();
     world.write("workspace/.claude/settings.json", &hooks);
     plainly(&world, &agent.runs(&world, command));
-    fs::remove_file(world.path("workspace/.claude/settings.json")).unwrap();
+    world.write("workspace/.claude/settings.json", "{}");
     world.write("config/eclusa/eclusa.toml", "[agents]\nahead = \"none\"\n");
     plainly(&world, &agent.runs(&world, command));
     // What a rule asks about is asked about before it runs.

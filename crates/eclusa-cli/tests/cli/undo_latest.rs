@@ -55,7 +55,7 @@ fn what_a_call_did_is_shown_after_edits_by_hand() {
     assert_eq!(world.eclusa(&["changes", "diff", "1"]).out, patch);
     let shown = world.eclusa(&["changes", "show", "1"]).out;
     assert!(shown.contains("agreed"), "{shown}");
-    std::fs::remove_file(world.path("workspace/a.txt")).unwrap();
+    world.write("workspace/a.txt", "");
     assert_eq!(world.eclusa(&["changes", "diff", "1"]).out, patch);
     change(&world, "a.txt", "later\n");
     assert_eq!(world.eclusa(&["changes", "diff", "1"]).out, patch);
