@@ -19,6 +19,7 @@ use crate::{
     gates::{GateParts, NO_LIMIT},
     language::{self, Phrase},
     person::call_id,
+    printed::Printed,
     reply,
     screen::{self, Screen, spinner::Spinner},
     shell,
@@ -29,6 +30,7 @@ use crate::{
     values::duration,
 };
 
+pub mod ahead;
 mod exit_status;
 mod stream;
 pub mod ticket;
@@ -209,23 +211,27 @@ impl ExecReport<'_> {
 
     /// What another agent's model is told besides the output, which it may parse: nothing that the
     /// exit code or the log says as well.
-    fn print_for_agent(&self) {
-        self.print_remarks();
-        let ended_itself = self.ended.is_some() && !self.reply.refused();
-        if !ended_itself {
-            self.print_error();
-        }
+    fn printed(&self) -> Printed {
+        let ended_itself = self.ended.is_some() && self.reply.stop().is_none();
+        let error = self.reply.error().filter(|_| !ended_itself).map(|it| self.in_words(it));
+        let text = self.reply.output().unwrap_or_default().to_owned();
+        Printed { text, notes: self.remarks(), error, code: self.exit().code() }
     }
 
-    fn print_remarks(&self) {
-        self.reply.warnings().iter().for_each(|it| screen::note(it));
+    fn in_words(&self, error: &str) -> String {
+        let label = if self.reply.refused() { Phrase::Refused } else { Phrase::Failed };
+        format!("{} {}", label.text(), language::outcome(self.reply.code(), error))
+    }
+
+    /// What is said besides the output.
+    fn remarks(&self) -> Vec<String> {
         let notes = self.ended.iter().flat_map(|it| remarks(&it.data));
-        notes.for_each(|it| screen::note(&it));
+        self.reply.warnings().iter().cloned().chain(notes).collect()
     }
 
     /// The output was shown as it came; this is the rest.
     fn print(&self) {
-        self.print_remarks();
+        self.remarks().iter().for_each(|it| screen::note(it));
         match (self.settled(), self.reply.number()) {
             ("committed", Some(number)) => {
                 screen::note(&Phrase::Applied.with(number));
@@ -242,9 +248,7 @@ impl ExecReport<'_> {
 
     fn print_error(&self) {
         if let Some(error) = self.reply.error().filter(|_| !self.seen.discarded) {
-            let label = if self.reply.refused() { Phrase::Refused } else { Phrase::Failed };
-            let error = language::outcome(self.reply.code(), error);
-            screen::error(&[format!("{} {error}", label.text())]);
+            screen::error(&[self.in_words(error)]);
         }
     }
 
@@ -260,7 +264,7 @@ impl ExecReport<'_> {
 
     /// As the command ended, where it ran and the person had their way with its changes.
     fn exit(&self) -> Exit {
-        let theirs = self.seen.discarded || !self.reply.refused();
+        let theirs = self.seen.discarded || self.reply.stop().is_none();
         let Some(ended) = self.ended.as_ref().filter(|_| theirs) else {
             return reply::exit(self.reply);
         };

@@ -27,6 +27,7 @@ pub mod open_store;
 pub mod paths;
 pub mod pending_runs;
 pub mod person;
+pub mod printed;
 pub mod queue_approver;
 pub mod queues;
 pub mod raised_policy;

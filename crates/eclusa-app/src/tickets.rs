@@ -17,7 +17,7 @@ use std::{
 use eclusa::{CallUses, Durability, Hash, Mode, Run, random, workspace::private_file};
 use serde::{Deserialize, Serialize};
 
-use crate::{global::Global, paths::Paths};
+use crate::{global::Global, paths::Paths, printed::Printed};
 
 /// By these the program finds what belongs to a person.
 const PLACES: [&str; 3] = ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"];
@@ -26,7 +26,7 @@ const PLACES: [&str; 3] = ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"];
 const LIFETIME: Duration = Duration::from_secs(600);
 
 /// The form of a ticket. One of another form is not read: the hook that made it knew other things.
-const FORM: u32 = 4;
+const FORM: u32 = 5;
 
 /// What is read of a ticket first. The first tickets said nothing of their form.
 #[derive(Deserialize)]
@@ -46,6 +46,8 @@ pub struct ExecTicket {
     pub conversation: String,
     /// The agent's id for the call.
     pub call: String,
+    /// The agent of the session that makes the call, where it is not the one that its person talks to.
+    pub task: Option<String>,
     /// The command, byte for byte.
     pub text: String,
     /// Where it starts, below the workspace.
@@ -76,8 +78,27 @@ pub struct ExecTicket {
     pub mode: Option<String>,
     /// The digest of the files that the command names, where a person said yes to it.
     pub files: Option<String>,
+    /// What is taken, where the command ran ahead of its question.
+    pub ahead: Option<TicketAhead>,
     /// Seconds since 1970.
     pub until: u64,
+}
+
+/// What a command did that ran ahead of its question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TicketAhead {
+    /// It changed nothing, and this is told.
+    Unchanged(Printed),
+    /// What it would change is kept.
+    Kept {
+        /// Under the number of this call.
+        call: u64,
+        /// How whoever says yes is asked; `None`: nobody has to be.
+        by: Option<String>,
+        /// Whether the ticket must have been marked: by the hook that saw the question go out.
+        marked: bool,
+    },
 }
 
 /// What letting a command pass took, as it is written.
@@ -106,6 +127,7 @@ impl ExecTicket {
             client: String::new(),
             conversation: String::new(),
             call: String::new(),
+            task: None,
             text: String::new(),
             directory: String::new(),
             background: false,
@@ -121,6 +143,7 @@ impl ExecTicket {
             policies: global.policy.iter().map(|it| whole(it)).collect(),
             mode: global.mode.map(|it| it.as_str().to_owned()),
             files: None,
+            ahead: None,
             until: now() + LIFETIME.as_secs(),
         }
     }
@@ -137,7 +160,7 @@ impl ExecTicket {
 
     /// Takes a ticket: whoever gets it is the only one. The error says why it is no good.
     pub fn take(agents: &Path, name: &str) -> Result<ExecTicket, String> {
-        let plain = name.len() == 32 && name.bytes().all(|it| it.is_ascii_hexdigit());
+        let plain = is_name(name);
         let unknown =
             || "there is no such ticket, or it was used; have the agent ask again".to_owned();
         let file = directory(agents).join(name);
@@ -157,6 +180,23 @@ impl ExecTicket {
         } else {
             Err("the ticket is older than ten minutes; have the agent ask again".to_owned())
         }
+    }
+
+    /// The tickets that nobody has used yet: no call of a model may name one.
+    pub fn names(agents: &Path) -> Vec<String> {
+        let entries = fs::read_dir(directory(agents)).into_iter().flatten().flatten();
+        let names = entries.filter_map(|it| it.file_name().into_string().ok());
+        names.filter(|it| is_name(it)).collect()
+    }
+
+    /// Notes that the question about a ticket went out.
+    pub fn mark(agents: &Path, name: &str) -> io::Result<()> {
+        private_file::write(&mark(agents, name), b"", Durability::Crash)
+    }
+
+    /// Whether the question went out; once.
+    pub(crate) fn take_mark(agents: &Path, name: &str) -> bool {
+        is_name(name) && remove(&mark(agents, name)).is_ok()
     }
 
     /// Why the environment would lead elsewhere than the hook's, if it would.
@@ -201,6 +241,7 @@ impl ExecTicket {
             principal: self.principal.as_str().into(),
             session: self.conversation.as_str().into(),
             client: Some(self.client.as_str().into()),
+            task: self.task.as_deref().map(Into::into),
             judged_before: Some(Arc::new(CallUses { rules, allowance, approved, files: None })),
             ..run
         };
@@ -224,6 +265,14 @@ impl ExecTicket {
 
 fn directory(agents: &Path) -> PathBuf {
     agents.join("tickets")
+}
+
+fn is_name(name: &str) -> bool {
+    name.len() == 32 && name.bytes().all(|it| it.is_ascii_hexdigit())
+}
+
+fn mark(agents: &Path, name: &str) -> PathBuf {
+    directory(agents).join(format!("{name}.asked"))
 }
 
 fn whole(path: &Path) -> PathBuf {

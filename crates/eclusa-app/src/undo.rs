@@ -20,6 +20,7 @@ use crate::{
     since::{Since, parse_since},
 };
 
+mod edits_since;
 mod select;
 pub mod tool;
 

@@ -46,6 +46,8 @@ impl PageView {
 /// Which answers a question offers besides yes and no.
 pub(crate) struct Offers {
     pub(crate) session: bool,
+    pub(crate) edits: bool,
+    pub(crate) review: bool,
     pub(crate) always: bool,
     pub(crate) edit: bool,
 }
@@ -56,6 +58,8 @@ pub(crate) fn offers(question: &Question) -> Offers {
     let whole = question.preview().is_none_or(|it| it.whole);
     Offers {
         session: whole && question.grant.is_some(),
+        edits: whole && question.offers_edits(),
+        review: question.offers_review(),
         always: whole && question.can_always && question.grant.is_some(),
         edit: question.can_edit() && question.shown_args.is_none(),
     }

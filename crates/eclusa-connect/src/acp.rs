@@ -1,6 +1,7 @@
 //! The Agent Client Protocol (version 1): what an agent asks of its editor, in the words of our own
 //! tools, and what an editor is asked.
 
+use eclusa::Answer;
 use serde_json::{Value, json};
 
 use crate::{EclusaCall, MappedCall, mapped, shell_quoted};
@@ -231,23 +232,32 @@ pub fn acp_permission_answer(params: &Value, allowed: bool) -> Value {
 }
 
 /// What an editor is asked on our behalf. Editors read both texts as Markdown.
-pub fn acp_question(session: &str, call: &str, title: &str, text: &str) -> Value {
+pub fn acp_question(session: &str, call: &str, title: &str, text: &str, edits: bool) -> Value {
+    let all = json!({
+        "optionId": "eclusa-edits", "name": "Allow all edits of this session", "kind": "allow_always",
+    });
     let block = json!({"type": "content", "content": {"type": "text", "text": text}});
+    let mut options = vec![
+        json!({"optionId": "eclusa-allow", "name": "Allow once", "kind": "allow_once"}),
+        json!({"optionId": "eclusa-reject", "name": "Reject", "kind": "reject_once"}),
+    ];
+    options.extend(edits.then_some(all));
     json!({
         "sessionId": session,
         "toolCall": {"toolCallId": call, "title": title, "status": "pending", "content": [block]},
-        "options": [
-            {"optionId": "eclusa-allow", "name": "Allow once", "kind": "allow_once"},
-            {"optionId": "eclusa-reject", "name": "Reject", "kind": "reject_once"},
-        ],
+        "options": options,
     })
 }
 
-/// Whether an editor's answer to [`acp_question`] is a yes. Anything else is a no.
-pub fn acp_is_yes(result: &Value) -> bool {
+/// What an editor's answer to [`acp_question`] is. Anything that was not offered is a no.
+pub fn acp_answer(result: &Value, edits: bool) -> Option<Answer> {
     let outcome = result.get("outcome");
     let word = |name: &str| outcome.and_then(|it| it.get(name)).and_then(Value::as_str);
-    word("outcome") == Some("selected") && word("optionId") == Some("eclusa-allow")
+    match word("optionId").filter(|_| word("outcome") == Some("selected"))? {
+        "eclusa-allow" => Some(Answer::Once),
+        "eclusa-edits" if edits => Some(Answer::Edits),
+        _ => None,
+    }
 }
 
 /// The servers of a new session, each program of them behind `program mcp --wrap`. Gives the names

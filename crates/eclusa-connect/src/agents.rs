@@ -13,6 +13,7 @@ mod cursor;
 mod event;
 mod gemini;
 mod opencode;
+mod questions;
 mod result;
 mod spec;
 mod vscode;
@@ -21,7 +22,7 @@ mod zed;
 
 pub use event::{HookEvent, HookEventKind, ToolResult, UnreadableEvent};
 pub use spec::{AgentSpec, UnknownAgent};
-pub(crate) use spec::{DenialSpec, LaunchSpec};
+pub(crate) use spec::{DenialSpec, LaunchSpec, RewrittenAsk};
 
 /// All agents that are known here.
 pub static AGENTS: &[&AgentSpec] = &[

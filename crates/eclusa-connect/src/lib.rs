@@ -31,7 +31,7 @@ mod servers;
 mod trial;
 
 pub use acp::{
-    acp_call, acp_is_judged, acp_is_yes, acp_loosening_mode, acp_permission_answer, acp_question,
+    acp_answer, acp_call, acp_is_judged, acp_loosening_mode, acp_permission_answer, acp_question,
     acp_wrap_servers,
 };
 pub use agents::{

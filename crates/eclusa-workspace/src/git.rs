@@ -58,6 +58,29 @@ impl GitRun {
         }
     }
 
+    /// What it did to branches, tags and the stash, in words for people: that of an undo is what it took
+    /// back.
+    pub(crate) fn taken_back(&self) -> Vec<String> {
+        let short = |it: &str| it.get(..7).unwrap_or(it).to_owned();
+        let told = |it: &RefMove| {
+            let (kind, name) = match it.name.strip_prefix("refs/")?.split_once('/') {
+                Some(("heads", name)) => ("branch", name),
+                Some(("tags", name)) => ("tag", name),
+                None if it.name == "refs/stash" => ("the", "stash"),
+                _ => return None,
+            };
+            Some(match (&it.old, &it.new) {
+                (Some(old), Some(new)) => {
+                    format!("{kind} {name} taken back from {} to {}", short(old), short(new))
+                }
+                (Some(old), None) => format!("{kind} {name} taken back: it was at {}", short(old)),
+                (None, Some(new)) => format!("{kind} {name} is there again, at {}", short(new)),
+                (None, None) => return None,
+            })
+        };
+        self.refs.iter().filter_map(told).collect()
+    }
+
     /// This and what came after it, as one.
     fn followed_by(&mut self, next: &GitRun) {
         for moved in &next.refs {

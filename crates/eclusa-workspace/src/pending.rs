@@ -6,6 +6,7 @@
 //! STATE/pending/17/run.json      what call 17 would change, and what the gate says of the call
 //! STATE/pending/17/0, 1, 2 …     the new contents, by the place of their change
 //! STATE/pending/17/taking        the call that applies it, written before that begins
+//! STATE/pending/17/told          there once whoever made the call knows what became of it
 //! STATE/pending/17/outcome.json  what became of it; the contents are gone if they were applied
 //! ```
 //!
@@ -275,6 +276,36 @@ impl Workspace {
     pub fn pending_outcome(&self, call: u64) -> Option<PendingOutcome> {
         let file = self.pending_directory().join(call.to_string()).join("outcome.json");
         serde_json::from_slice(&fs::read(file).ok()?).ok()
+    }
+
+    /// Notes that a run is not applied, and why. It stays: a person may apply it after all.
+    pub fn refuse_pending(&self, call: u64, why: &str) {
+        let Ok(run) = self.claim_pending(call) else { return };
+        if let Err(err) = run.finish(&PendingOutcome::Refused { why: why.to_owned() }) {
+            tracing::warn!(%err, "what became of pending changes cannot be noted");
+        }
+    }
+
+    /// Notes that whoever made the call knows what became of its run.
+    pub fn note_told(&self, call: u64) {
+        let file = self.pending_directory().join(call.to_string()).join("told");
+        if let Err(err) = private_file::write(&file, b"", Durability::Crash) {
+            tracing::debug!(%err, call, "that somebody was told cannot be noted");
+        }
+    }
+
+    /// Runs that were refused, and why, of which whoever made the call knows nothing yet.
+    pub fn untold_refusals(&self) -> Vec<(PendingRun, String)> {
+        let all = self.pending_directory();
+        let refused = |(call, _): (u64, Head)| match self.pending_outcome(call)? {
+            PendingOutcome::Refused { why }
+                if !all.join(call.to_string()).join("told").exists() =>
+            {
+                Some((self.pending_run(call).ok()?, why))
+            }
+            _ => None,
+        };
+        self.kept_heads().into_iter().filter_map(refused).collect()
     }
 
     /// Forgets what a call would have changed.

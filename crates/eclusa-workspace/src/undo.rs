@@ -13,6 +13,7 @@ use crate::{
     git::{self, locks::GitLocks},
 };
 
+mod after_images;
 mod compact;
 mod due;
 mod history;
@@ -33,6 +34,8 @@ pub struct Undone {
     pub irreversible: Vec<(u64, String)>,
     /// Paths that somebody changed since, and that were left as they are.
     pub left: Vec<PathBuf>,
+    /// What became of branches, tags and the stash, in words.
+    pub git: Vec<String>,
 }
 
 /// Why nothing was undone.
@@ -130,8 +133,8 @@ impl Workspace {
         let mut held = self.hold()?;
         let dirs = self.dirs()?;
         let plan = plan::UndoPlan::new(self, &dirs, targets)?;
-        let undone = plan.outcome();
-        let git = plan.git(&dirs);
+        let (mut undone, git) = (plan.outcome(), plan.git(&dirs));
+        undone.git = git.iter().flat_map(crate::GitRun::taken_back).collect();
         let (changes, _locks);
         let (items, past) = match git.is_empty() {
             true => plan.items(self, &dirs)?,
@@ -175,6 +178,7 @@ impl Workspace {
         let dirs = self.dirs()?;
         let plan = plan::UndoPlan::new(self, &dirs, targets)?;
         let (mut undone, git) = (plan.outcome(), plan.git(&dirs));
+        undone.git = git.iter().flat_map(crate::GitRun::taken_back).collect();
         let inverse = self.inverse(&undone.calls)?;
         let _locks =
             GitLocks::take(self.root(), self.state(), &inverse, &git).map_err(CommitError::from)?;

@@ -159,6 +159,9 @@ pub enum NotAsked {
     Parked(u64),
 }
 
+/// The origin of the reason that says that a call is staged.
+pub(crate) const STAGING: &str = "staging";
+
 /// What a person is asked, complete: everything that is shown comes from here.
 ///
 /// ```
@@ -291,6 +294,11 @@ pub enum Answer {
     Once,
     /// Go ahead, and do not ask again for [`Question::grant`] in this session.
     Session,
+    /// Go ahead, and do not ask again about edits of this workspace in this session, as in the mode
+    /// auto-approve ([`Question::offers_edits`]).
+    Edits,
+    /// Run it, and ask about what it changes ([`Question::offers_review`]).
+    Review,
     /// Go ahead, and never ask again for [`Question::grant`].
     Always,
     /// Apply the changes of these paths alone ([`Preview::choices`]), and discard the others.
@@ -312,6 +320,29 @@ impl Question {
         }
     }
 
+    /// Whether one answer can be for all edits of the session: only the defaults ask about these.
+    pub fn offers_edits(&self) -> bool {
+        self.preview().is_some() && self.grant.is_some()
+    }
+
+    /// Whether the call can be run and be asked about once more with its changes: it is staged, and one
+    /// yes would be enough.
+    pub fn offers_review(&self) -> bool {
+        let staged = |it: &crate::Reason| *it.origin.label() == *STAGING;
+        self.can_edit() && self.verdict.because.iter().any(staged)
+    }
+
+    /// What "for this session" would cover, in words.
+    pub fn session_words(&self) -> Option<String> {
+        let grant = self.grant.as_ref()?;
+        Some(match self.preview() {
+            Some(it) if self.class == PermissionClass::Shell && !it.choices.is_empty() => {
+                "this command, and edits of these files".to_owned()
+            }
+            _ => grant.to_string(),
+        })
+    }
+
     /// Whether the arguments can be edited: before the call has run, and no longer.
     pub fn can_edit(&self) -> bool {
         self.about == QuestionAbout::Running
@@ -329,6 +360,8 @@ impl Answer {
         match self {
             Answer::Once => "once",
             Answer::Session => "session",
+            Answer::Edits => "edits",
+            Answer::Review => "review",
             Answer::Always => "always",
             Answer::Only(_) => "only",
             Answer::Edit(_) => "edit",

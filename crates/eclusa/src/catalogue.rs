@@ -43,7 +43,7 @@ pub fn sentence(code: &str, language: Language) -> Option<&'static str> {
 
 /// Code, Portuguese, Spanish.
 #[rustfmt::skip]
-const SENTENCES: [(&str, &str, &str); 30] = [
+const SENTENCES: [(&str, &str, &str); 31] = [
     ("unknown_tool", "ferramenta desconhecida", "Tool no encontrada"),
     ("tool_unavailable", "ferramenta indisponível", "herramienta no disponible"),
     ("malformed_call", "a chamada não pode ser lida", "la llamada no se puede leer"),
@@ -73,5 +73,6 @@ const SENTENCES: [(&str, &str, &str); 30] = [
     ("audit_unavailable", "o registro não pode ser escrito; nada foi executado", "el registro no se puede escribir; no se ejecutó nada"),
     ("executed_unrecorded", "a ferramenta foi executada, mas o fim não foi registrado; não repita a chamada", "la herramienta se ejecutó, pero su final no quedó registrado; no repita la llamada"),
     ("parked", "a pergunta espera por uma resposta; nada foi executado", "la pregunta espera una respuesta; no se ejecutó nada"),
+    ("ran_ahead", "executada antes da pergunta; as alterações ainda não foram aplicadas", "se ejecutó antes de la pregunta; los cambios aún no se aplicaron"),
     ("tool_failed", "a ferramenta falhou", "la herramienta falló"),
 ];

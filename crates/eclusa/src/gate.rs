@@ -19,6 +19,7 @@ mod allowance;
 mod ask;
 mod builder;
 mod commit;
+mod edit_keys;
 pub(crate) mod execute;
 mod judge;
 mod judge_changes;
@@ -32,6 +33,7 @@ pub(crate) mod review;
 mod sessions;
 pub(crate) mod settle;
 mod setup;
+mod shown_changes;
 mod spending;
 mod staging;
 mod take;
@@ -374,6 +376,9 @@ impl Gate {
         // What it reached while it ran counts, too.
         if entry.trail.taint.is_none() && !entry.runs_elsewhere() {
             entry.trail.taint = self.taint();
+        }
+        if !entry.runs_elsewhere() {
+            pending::tell_refusals(&self.setup, &self.run, &mut entry.trail);
         }
         let number = entry.number();
         let (setup, run) = (&self.setup, &self.run);

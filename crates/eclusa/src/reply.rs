@@ -288,7 +288,9 @@ impl Reply {
     pub fn aborted(&self) -> bool {
         match self.stop() {
             Some(Stop::Aborted { .. }) => true,
-            Some(Stop::Discarded(because)) => matches!(**because, Stop::Aborted { .. }),
+            Some(Stop::Discarded(because) | Stop::Unapplied(because)) => {
+                matches!(**because, Stop::Aborted { .. })
+            }
             Some(_) | None => false,
         }
     }

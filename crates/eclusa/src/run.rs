@@ -55,6 +55,9 @@ pub struct Run {
     /// Wait for people who are here, never for those who are not: a question that goes into the
     /// approval queue is left there, and the call ends as parked.
     pub park_absent: bool,
+    /// Run ahead of the question: no host is open, and what the call changes is kept and not applied.
+    /// Whoever has the answer takes it ([`TakeYes::Ahead`](crate::TakeYes)).
+    pub ahead: bool,
     /// Changes are reviewed even where somebody let the call run: whoever typed a command has not said
     /// yes to what it changes.
     pub review_changes: bool,
@@ -134,6 +137,7 @@ impl Default for Run {
             leave: CancellationToken::new(),
             park: false,
             park_absent: false,
+            ahead: false,
             review_changes: false,
             task: None,
             deadline: None,

@@ -45,6 +45,8 @@ pub enum Stop {
     ApprovalExpired,
     /// The question waits in the approval queue under this number, and nobody waits with it.
     Parked(u64),
+    /// The call ran ahead of its question: what it changes is kept, and not applied.
+    RanAhead,
     /// Dry run: everything up to the permit was decided, and nothing was run.
     DryRun {
         /// What would have happened.
@@ -66,6 +68,8 @@ pub enum Stop {
     /// The tool ran, and what it would have changed was discarded for this reason: the workspace
     /// is as it was.
     Discarded(Box<Stop>),
+    /// The tool was stopped while it ran where nothing is real: the workspace is as it was.
+    Unapplied(Box<Stop>),
     /// What the tool would have changed could not be applied.
     NotCommitted {
         /// Whether something that the changes rest on has changed meanwhile.
@@ -146,6 +150,7 @@ impl Stop {
             Stop::NoApprover { .. } => "no_approver",
             Stop::ApprovalExpired => "approval_expired",
             Stop::Parked(_) => "parked",
+            Stop::RanAhead => "ran_ahead",
             Stop::DryRun { verdict, .. } if verdict.decision == Decision::Deny => "dry_run_denied",
             Stop::DryRun { .. } => "dry_run",
             Stop::TimedOut(_) => "timed_out",
@@ -153,9 +158,10 @@ impl Stop {
             Stop::Cancelled { .. } => "cancelled",
             Stop::Panicked => "tool_panicked",
             Stop::Discarded(because) => match &**because {
-                Stop::Aborted { .. } | Stop::Parked(_) => because.code(),
+                Stop::Aborted { .. } | Stop::Parked(_) | Stop::RanAhead => because.code(),
                 _ => "changes_discarded",
             },
+            Stop::Unapplied(because) => because.code(),
             Stop::NotCommitted { conflict: true, .. } => "conflict",
             Stop::NotCommitted { conflict: false, .. } => "commit_failed",
             Stop::Withheld(_) => "executed_output_withheld",
@@ -184,6 +190,7 @@ impl Stop {
             | Stop::NoApprover { .. }
             | Stop::ApprovalExpired
             | Stop::Parked(_)
+            | Stop::RanAhead
             | Stop::TooLate
             | Stop::Cancelled { ran: false }
             | Stop::Aborted { ran: false }
@@ -191,6 +198,7 @@ impl Stop {
             | Stop::Unrecorded(_)
             | Stop::Discarded(_) => true,
             Stop::DryRun { .. } => self.is_error(),
+            Stop::Unapplied(because) => because.is_refusal(),
             Stop::TimedOut(_)
             | Stop::Cancelled { ran: true }
             | Stop::Aborted { ran: true }
@@ -235,6 +243,9 @@ impl Stop {
             Stop::Parked(id) => format!(
                 "this call waits for approval {id}, and nothing was done yet; once somebody has said yes, `eclusa resume {id}` runs it, or the same call made again"
             ),
+            Stop::RanAhead => {
+                return "ran; its changes are kept, and are not applied yet".into();
+            }
             Stop::DryRun { verdict, would } => {
                 let what = match verdict.decision {
                     Decision::Allow => "would run",
@@ -244,11 +255,11 @@ impl Stop {
                 };
                 format!("dry run, nothing was done: {would} {what}{}", verdict.explained())
             }
-            Stop::TimedOut(limit) => {
-                format!(
-                    "the tool did not finish within {} and was stopped; it may have done part of its work",
-                    HumanDuration(*limit)
-                )
+            Stop::TimedOut(_)
+            | Stop::Cancelled { ran: true }
+            | Stop::Panicked
+            | Stop::Aborted { ran: true } => {
+                format!("{}; it may have done part of its work", self.stopped())
             }
             Stop::TooLate => {
                 return "the deadline had passed before the tool could start, so nothing was run"
@@ -257,27 +268,21 @@ impl Stop {
             Stop::Cancelled { ran: false } => {
                 return "the call was cancelled before it ran, so nothing was done".into();
             }
-            Stop::Cancelled { ran: true } => {
-                return "the call was cancelled while it ran; it may have done part of its work"
-                    .into();
-            }
-            Stop::Panicked => {
-                return "the tool crashed; it may have done part of its work".into();
-            }
             Stop::Discarded(because) => match **because {
                 Stop::Parked(id) => format!(
                     "ran; its changes wait for approval {id} and are not applied: a yes applies exactly what was shown, and nothing runs again"
                 ),
+                Stop::RanAhead => return because.message(),
                 _ => format!("changes discarded, nothing was applied: {}", because.discarding()),
             },
+            Stop::Unapplied(because) => {
+                format!("{}; nothing that it changed was applied", because.stopped())
+            }
             Stop::NotCommitted { why, .. } => why.clone(),
             Stop::Withheld(why) => {
                 format!(
                     "the tool ran, but its output is withheld: {why}; do not run it again to get the output"
                 )
-            }
-            Stop::Aborted { ran: true } => {
-                return "a person ended this turn while the tool ran, so its output is withheld; it may have done part of its work".into();
             }
             Stop::Aborted { ran: false } => {
                 return "a person ended this turn, so this call was not run".into();
@@ -300,6 +305,22 @@ impl Stop {
 }
 
 impl Stop {
+    /// How a tool was stopped while it ran.
+    fn stopped(&self) -> Cow<'static, str> {
+        match self {
+            Stop::TimedOut(limit) => {
+                let limit = HumanDuration(*limit);
+                format!("the tool did not finish within {limit} and was stopped").into()
+            }
+            Stop::Cancelled { .. } => "the call was cancelled while it ran".into(),
+            Stop::Panicked => "the tool crashed".into(),
+            Stop::Aborted { .. } => {
+                "a person ended this turn while the tool ran, so its output is withheld".into()
+            }
+            other => other.message(),
+        }
+    }
+
     /// The reason for discarding changes, in words for the model.
     fn discarding(&self) -> Cow<'static, str> {
         match self {

@@ -1,20 +1,17 @@
 //! `eclusa exec --ticket`: what another agent's hook allowed, run in the sandbox. Its output is
 //! printed as the model may see it: reviewed, redacted, cut.
 
-use std::{
-    io::Write as _,
-    sync::{Arc, PoisonError},
-};
+use std::sync::{Arc, PoisonError};
 
 use eclusa::{
-    Approver, Origin, Question, ToolCall, Touch, approve::EarlierYes, policy::named_files,
+    Approver, Origin, Question, TakeYes, ToolCall, Touch, approve::EarlierYes, policy::named_files,
 };
 use eclusa_tools::{Bash, JobHome};
 use serde_json::json;
 
 use super::{
     ExecReport,
-    exit_status::{BashWithStatus, StatusSlot},
+    exit_status::{BashWithStatus, CommandStatus, StatusSlot},
     typed_approval::ShownChanges,
 };
 use crate::{
@@ -23,10 +20,10 @@ use crate::{
     gates::{GateParts, NO_LIMIT},
     global::Global,
     paths::{self, Paths},
-    shell,
+    screen, shell,
     signals::cancel_on_signal,
     surface::Surface,
-    tickets::ExecTicket,
+    tickets::{ExecTicket, TicketAhead},
 };
 
 /// What the hook worked with: where the ticket and this process differ, nothing is run.
@@ -60,6 +57,9 @@ pub async fn run(global: &Global, name: &str, shown: &[String]) -> Result<Exit, 
         _ => return Err(refused("the ticket is for another command".to_owned())),
     }
     let ctx = open(global, &ticket)?;
+    if let Some(ahead) = &ticket.ahead {
+        return take(&ctx, name, ahead).await;
+    }
     if ticket.uses.approved {
         let files = named_files(&ctx.paths.workspace, &ticket.text, Some(&ticket.directory));
         if files.map(|it| it.to_string()) != ticket.files {
@@ -100,14 +100,32 @@ pub async fn run(global: &Global, name: &str, shown: &[String]) -> Result<Exit, 
     let ended = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
     let seen = ShownChanges::default();
     let report = ExecReport { reply: &reply, ended, seen, staged: false };
-    let mut out = std::io::stdout().lock();
-    let text = reply.output().unwrap_or_default();
-    out.write_all(text.as_bytes())?;
-    if !text.is_empty() && !text.ends_with('\n') {
-        out.write_all(b"\n")?;
-    }
-    out.flush()?;
-    drop(out);
-    report.print_for_agent();
-    Ok(report.exit())
+    report.printed().print()
+}
+
+/// Takes what the command did when it ran ahead: nothing runs again. The proof of the agent's road is the
+/// yes to it.
+async fn take(ctx: &AppContext, name: &str, ahead: &TicketAhead) -> Result<Exit, Failure> {
+    let (call, by) = match ahead {
+        TicketAhead::Unchanged(printed) => return printed.print(),
+        TicketAhead::Kept { call, by, marked } => {
+            let agents = ctx.paths.agents();
+            if *marked && !ExecTicket::take_mark(&agents, name) {
+                let text = format!(
+                    "ran; its changes wait and are not applied, because nobody was asked: \
+                     `eclusa changes apply {call}` applies them"
+                );
+                screen::error(&[text]);
+                return Ok(Exit::Parked);
+            }
+            (*call, by.clone())
+        }
+    };
+    let store = ctx.store_for_one_call()?;
+    let gate = ctx.gate(Surface::Ticket, GateParts::new(&store))?;
+    cancel_on_signal(gate.run().cancel.clone());
+    let reply = gate.take(call, TakeYes::Ahead(by)).await;
+    let ended = reply.data().cloned().map(|data| CommandStatus { data });
+    let seen = ShownChanges::default();
+    ExecReport { reply: &reply, ended, seen, staged: false }.printed().print()
 }

@@ -11,6 +11,7 @@ use eclusa::{
     workspace::{UndoEntry, UndoError, UndoStatus},
 };
 
+use super::edits_since::{edited_by_hand, edits_since};
 use crate::{failure::Failure, log_call, since::Since};
 
 /// Which calls, as typed.
@@ -76,7 +77,10 @@ pub(super) fn find(
                 (UndoStatus::Committed, Ok(_)) => {
                     return Ok(Selected { calls: vec![entry.call], beyond: Vec::new() });
                 }
-                (UndoStatus::Committed, Err(err)) => in_the_way(&err),
+                (UndoStatus::Committed, Err(err)) => {
+                    let edits = edits_since(workspace, &[entry.call], &edited_by_hand(&err));
+                    format!("{}{edits}", in_the_way(&err))
+                }
                 _ => why(entry),
             };
             // It never walks on by itself: another change than the latest is not what was meant.

@@ -16,6 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::edits_since::{edited_by_hand, edits_since};
 use crate::undo_retention::calls;
 
 /// An undo is not given up in the middle, and takes as long as the files need.
@@ -102,8 +103,19 @@ impl TypedTool for UndoTool {
             false => self.workspace.undo(number, &args.calls, self.durability),
         });
         match undone {
-            Ok(undone) => Ok(output("undone", number, &undone)),
-            Err(err) => Err(failed(&err, &args.calls)),
+            Ok(undone) => {
+                let mut output = output("undone", number, &undone);
+                output.text.push_str(&edits_since(&self.workspace, &args.calls, &undone.left));
+                Ok(output)
+            }
+            Err(err) => {
+                let paths = edited_by_hand(&err);
+                let output = edits_since(&self.workspace, &args.calls, &paths);
+                Err(ToolError {
+                    output: output.trim_start().to_owned(),
+                    ..failed(&err, &args.calls)
+                })
+            }
         }
     }
 }
@@ -169,6 +181,9 @@ pub fn summary(undone: &Undone) -> String {
     let mut text = calls(&undone.calls);
     for path in &undone.paths {
         text.push_str(&format!("\n  {}", one_line(&path.to_string_lossy())));
+    }
+    for told in &undone.git {
+        text.push_str(&format!("\n{}", one_line(told)));
     }
     for path in &undone.left {
         text.push_str(&format!("\nleft as it is: {}", one_line(&path.to_string_lossy())));

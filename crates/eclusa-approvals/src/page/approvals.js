@@ -270,7 +270,7 @@ document.addEventListener("submit", (event) => {
 
 // What a key presses, and where it goes after g.
 const BUTTONS = {
-  y: '[data-answer="once"]', s: '[data-answer="session"]', a: '[data-open="always"]', e: '[data-open="edit"]', f: '[data-open="only"]',
+  y: '[data-answer="once"]', s: '[data-answer="session"]', A: '[data-answer="edits"]', r: '[data-answer="review"]', a: '[data-open="always"]', e: '[data-open="edit"]', f: '[data-open="only"]',
   n: '[data-open="no"]', q: "[data-abort]", x: '[data-open="identical"]', Y: "[data-all]", u: "[data-undo]",
 };
 const PLACES = { i: "/inbox", l: "/log", s: "/sessions", m: "/metrics" };

@@ -154,6 +154,12 @@ fn answers(
     if offers.session {
         html.raw("<button type=\"button\" data-answer=\"session\"><kbd>s</kbd> For this session</button>");
     }
+    if offers.edits {
+        html.raw("<button type=\"button\" data-answer=\"edits\"><kbd>A</kbd> All edits of this session</button>");
+    }
+    if offers.review {
+        html.raw("<button type=\"button\" data-answer=\"review\"><kbd>r</kbd> Run it, show its changes</button>");
+    }
     if offers.always {
         html.raw("<button type=\"button\" data-open=\"always\"><kbd>a</kbd> Always…</button>");
     }

@@ -149,6 +149,8 @@ impl PageServer {
         let answer = match (given.answer.as_str(), given.edit, given.only) {
             ("once", None, None) => Said::Once,
             ("session", None, None) => Said::Session,
+            ("edits", None, None) => Said::Edits,
+            ("review", None, None) => Said::Review,
             ("always", None, None) => Said::Always,
             ("edit", Some(args), None) => Said::Edit(args),
             ("only", None, Some(paths)) => Said::Only(paths),
@@ -345,6 +347,8 @@ async fn offered(questions: &dyn Questions, ids: &[u64], answer: &Said) -> Resul
         let offers = crate::page::offers(&queued.question);
         let offered = match answer {
             Said::Session => offers.session,
+            Said::Edits => offers.edits,
+            Said::Review => offers.review,
             Said::Always => offers.always,
             Said::Edit(_) => offers.edit && ids.len() == 1,
             Said::Once | Said::No(_) | Said::Abort => true,

@@ -13,6 +13,7 @@ use eclusa_approvals::People;
 use rustix::termios::tcgetwinsize;
 use serde_json::json;
 
+mod not_offered;
 mod serve;
 mod signer;
 
@@ -29,6 +30,7 @@ use crate::{
     signals::asked_to_end,
     timestamp::Timestamp,
 };
+use not_offered::not_offered;
 use serve::ServeArgs;
 pub(super) use signer::Signer;
 
@@ -82,6 +84,12 @@ pub(crate) enum ApprovalsCommand {
         /// Do not ask again in this session for what `show` says
         #[arg(long)]
         session: bool,
+        /// Do not ask again about edits of this workspace in this session
+        #[arg(long, conflicts_with = "session")]
+        edits: bool,
+        /// Run it, and ask about what it changes
+        #[arg(long, conflicts_with_all = ["session", "edits"])]
+        review: bool,
         /// Sign with the key in this file, which `eclusa people add --new-key` made
         #[arg(long, value_name = "FILE")]
         key: Option<PathBuf>,
@@ -146,8 +154,13 @@ pub(super) async fn run(global: &Global, args: ApprovalsArgs) -> Result<Exit, Fa
                 false => show(&queue, &queued, &mut screen).await?,
             }
         }
-        ApprovalsCommand::Yes { approval, like, session, key } => {
-            let answer = if session { Answer::Session } else { Answer::Once };
+        ApprovalsCommand::Yes { approval, like, session, edits, review, key } => {
+            let answer = match (session, edits, review) {
+                (true, ..) => Answer::Session,
+                (_, true, _) => Answer::Edits,
+                (.., true) => Answer::Review,
+                _ => Answer::Once,
+            };
             let signer = Signer::open(People::new(paths.people()), key)?;
             let (queue, id) = queues::find(queues, &approval)?;
             offered(&queue, id, &answer).await?;
@@ -371,24 +384,12 @@ async fn questions(queue: &WorkspaceQueue, id: u64, like: bool) -> Result<Vec<u6
 
 /// Checks that a question offers this answer: one that could not be meant is not given.
 async fn offered(queue: &WorkspaceQueue, id: u64, answer: &Answer) -> Result<(), Failure> {
-    let question = match answer {
-        Answer::Session | Answer::Edit(_) => queue.queue.get(id).await.map_err(failed)?.question,
-        _ => return Ok(()),
-    };
-    let whole = question.preview().is_none_or(|it| it.whole);
-    let reference = queue.reference(id);
-    let why = match answer {
-        Answer::Session if question.grant.is_none() || !whole => {
-            format!("approval {reference} is about this call alone; leave out `--session`")
-        }
-        Answer::Edit(_) if !question.can_edit() => {
-            format!(
-                "approval {reference}: it has run, and its changes can be applied or refused, not edited"
-            )
-        }
-        _ => return Ok(()),
-    };
-    Err(Failure::failed(why))
+    if matches!(answer, Answer::Once | Answer::No(_)) {
+        return Ok(());
+    }
+    let question = queue.queue.get(id).await.map_err(failed)?.question;
+    not_offered(&question, &queue.reference(id), answer)
+        .map_or(Ok(()), |it| Err(Failure::failed(it)))
 }
 
 fn failed(err: QueueError) -> Failure {

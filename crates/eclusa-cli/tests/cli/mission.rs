@@ -35,7 +35,7 @@ fn bash_asks_first_in_confirm_all_and_is_staged_otherwise() {
 fn the_prompt_names_its_letters() {
     let world = World::new();
     let mut person = Person::runs(&world, &["run", "note", r#"{"text": "hello"}"#]);
-    person.sees("Apply these changes? [y/n/s/a/q/?]");
+    person.sees("Apply these changes? [y/n/s/A/a/q/?]");
     person.types("?");
     for meaning in ["y  yes", "s  yes, and", "a  yes, and always", "n  no", "q  no, and end"] {
         person.sees(meaning);

@@ -234,3 +234,46 @@ fn what_cannot_be_kept_is_refused_before_anybody_is_asked() {
     assert_eq!(world.eclusa(&["approvals"]).out, "no pending approvals\n");
     assert!(!world.path("workspace/a.txt").exists());
 }
+
+/// A second run meets files of one that waits: whoever made it knows that it cannot land behind it.
+#[test]
+fn a_run_that_meets_a_pending_one_says_that_it_waits_behind_it() {
+    eclusa_testing::needs!(Namespaces);
+    let world = repository();
+    park(&world, "git commit -qam two");
+    let second = park(&world, "git commit -qam other");
+    let told = second.to_string();
+    assert!(told.contains("waits behind approval 1"), "{told}");
+    assert!(!park(&world, "touch apart.txt").to_string().contains("behind"));
+    yes(&world, &1.into());
+    let refused = yes(&world, &second["approval"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+}
+
+/// A yes that could not be applied is told to the model at its next call, once.
+#[test]
+fn a_refused_yes_is_told_at_the_next_call() {
+    eclusa_testing::needs!(Namespaces);
+    let world = repository();
+    let parked = park(&world, "echo x >> a.txt");
+    world.write("workspace/a.txt", "mine\n");
+    assert_eq!(yes(&world, &parked["approval"]).code, 1);
+    let next = || world.eclusa(&["--json", "run", "read", "path=a.txt"]).out;
+    let told = next();
+    assert!(told.contains("was not applied, although somebody said yes"), "{told}");
+    assert!(!next().contains("although somebody said yes"));
+}
+
+/// What is undone of git's own is told in git's words.
+#[test]
+fn an_undone_commit_is_told_as_a_branch_that_was_taken_back() {
+    eclusa_testing::needs!(Namespaces);
+    let world = repository();
+    let before = git(&world, &["rev-parse", "--short", "HEAD"]);
+    let parked = park(&world, "git commit -qam two");
+    yes(&world, &parked["approval"]);
+    let undone = world.eclusa(&["undo"]);
+    assert_eq!(undone.code, 0, "{undone:?}");
+    let told = "branch main taken back from";
+    assert!(undone.out.contains(told) && undone.out.contains(&before), "{undone:?}");
+}

@@ -73,7 +73,7 @@ fn picking_nothing_is_a_no_picking_all_is_a_yes_and_q_goes_back() {
     assert_eq!(world.read("workspace/a.txt") + &world.read("workspace/b.txt"), "a\nb\n");
     // One file alone is not picked apart.
     let mut person = Person::runs(&world, &["exec", "--", "echo c > c.txt"]);
-    person.sees("Apply these changes? [y/n/s/q/?]");
+    person.sees("Apply these changes? [y/n/s/A/q/?]");
     person.types("q");
     assert_eq!(person.ends().0, 130);
 }

@@ -22,6 +22,8 @@ fn a_bare_undo_refuses_what_was_edited_since_and_says_the_two_ways_on() {
     {
         assert!(refused.err.contains(part), "{part}: {refused:?}");
     }
+    let told = format!("{}{}", refused.out, refused.err);
+    assert!(told.contains("edited since") && told.contains("+ mine"), "{told}");
     assert_eq!(world.read("workspace/a.txt"), "agreed\n");
     assert_eq!(world.eclusa(&["undo", "1"]).code, 0);
     assert!(!world.path("workspace/a.txt").exists());
@@ -39,4 +41,22 @@ fn keep_mine_takes_back_the_rest_and_leaves_what_was_edited() {
     assert!(undone.out.contains("left as it is: d/two"), "{undone:?}");
     assert!(!world.path("workspace/d/one").exists());
     assert_eq!(world.read("workspace/d/two"), "mine\n");
+}
+
+/// Shows H3: what a call did is shown for as long as it is listed, whatever was edited since.
+#[test]
+fn what_a_call_did_is_shown_after_edits_by_hand() {
+    let world = World::new();
+    world.write("workspace/a.txt", "before\n");
+    change(&world, "a.txt", "agreed\n");
+    let patch = world.eclusa(&["changes", "diff", "1"]).out;
+    assert!(patch.contains("-before") && patch.contains("+agreed"), "{patch}");
+    world.write("workspace/a.txt", "mine\n");
+    assert_eq!(world.eclusa(&["changes", "diff", "1"]).out, patch);
+    let shown = world.eclusa(&["changes", "show", "1"]).out;
+    assert!(shown.contains("agreed"), "{shown}");
+    world.write("workspace/a.txt", "");
+    assert_eq!(world.eclusa(&["changes", "diff", "1"]).out, patch);
+    change(&world, "a.txt", "later\n");
+    assert_eq!(world.eclusa(&["changes", "diff", "1"]).out, patch);
 }

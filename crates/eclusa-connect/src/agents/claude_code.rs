@@ -7,7 +7,7 @@ use super::{
     cursor,
     event::{HookEvent, HookEventKind, ToolResult, unknown_event},
     result::{reshaped, result_text, withheld},
-    spec::{AgentSpec, Caveats, DenialSpec, HookSpec, ServerSpec, SwitchSpec},
+    spec::{AgentSpec, Caveats, DenialSpec, HookSpec, RewrittenAsk, ServerSpec, SwitchSpec},
     vscode,
 };
 use crate::{
@@ -36,7 +36,7 @@ pub(super) static CLAUDE_CODE: AgentSpec = AgentSpec {
         root_variable: Some("CLAUDE_PROJECT_DIR"),
         in_shell: true,
         can_rewrite: true,
-        asks_rewritten: true,
+        asks_rewritten: RewrittenAsk::Comments,
         can_ask: |event, attended| {
             attended && !matches!(event.mode.as_deref(), Some("bypassPermissions" | "dontAsk"))
         },
@@ -134,6 +134,7 @@ fn entries(facts: &InstallFacts) -> Vec<SettingsEntry> {
 fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
     let mut event = read_as(&CLAUDE_CODE, fields)?;
     event.turn = fields.maybe_text("prompt_id")?.map(str::to_owned);
+    event.subagent = fields.maybe_text("agent_id")?.map(str::to_owned);
     if let Some(error) = fields.maybe_text("error")?.filter(|_| event.name == "PostToolUseFailure")
     {
         event.result = Some(ToolResult { text: error.to_owned(), failed: true });

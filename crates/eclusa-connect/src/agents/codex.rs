@@ -10,7 +10,7 @@ use super::{
     claude_code,
     event::HookEvent,
     result::replacement,
-    spec::{AgentSpec, Caveats, HookSpec, ServerSpec, SwitchSpec, TrustSpec},
+    spec::{AgentSpec, Caveats, HookSpec, RewrittenAsk, ServerSpec, SwitchSpec, TrustSpec},
 };
 use crate::{
     answer::{HookOutput, HookVerdict, ResultNote, context, decided, specific},
@@ -36,7 +36,7 @@ pub(super) static CODEX: AgentSpec = AgentSpec {
         root_variable: None,
         in_shell: true,
         can_rewrite: true,
-        asks_rewritten: false,
+        asks_rewritten: RewrittenAsk::Never,
         can_ask: |_, _| false,
         read,
         sender: |_| None,

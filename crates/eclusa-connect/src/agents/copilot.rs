@@ -6,7 +6,7 @@ use super::{
     cursor::unpacked,
     event::{HookEvent, HookEventKind, ToolResult},
     result::result_text,
-    spec::{AgentSpec, Caveats, HookSpec, ServerSpec, SwitchSpec},
+    spec::{AgentSpec, Caveats, HookSpec, RewrittenAsk, ServerSpec, SwitchSpec},
     vscode,
 };
 use crate::{
@@ -33,7 +33,7 @@ pub(super) static COPILOT: AgentSpec = AgentSpec {
         root_variable: None,
         in_shell: true,
         can_rewrite: true,
-        asks_rewritten: false,
+        asks_rewritten: RewrittenAsk::SecondHook,
         // After a yes to a command that we have rewritten it runs the one that was there before.
         can_ask: |_, _| true,
         read,

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{
     event::{HookEvent, HookEventKind, ToolResult, unknown_event},
     result::result_text,
-    spec::{AgentSpec, Caveats, HookSpec, ServerSpec, SwitchSpec},
+    spec::{AgentSpec, Caveats, HookSpec, RewrittenAsk, ServerSpec, SwitchSpec},
 };
 use crate::{
     answer::{HookOutput, HookVerdict, reason, to_stderr},
@@ -30,7 +30,7 @@ pub(super) static CURSOR: AgentSpec = AgentSpec {
         root_variable: Some("CURSOR_PROJECT_DIR"),
         in_shell: true,
         can_rewrite: false,
-        asks_rewritten: false,
+        asks_rewritten: RewrittenAsk::Never,
         can_ask: |event, _| {
             let asks = ["beforeShellExecution", "beforeMCPExecution"];
             !event.is_foreign && asks.contains(&event.name.as_str())

@@ -40,6 +40,8 @@ pub struct HookEvent {
     pub mode: Option<String>,
     /// The agent's version, where the event names it.
     pub version: Option<String>,
+    /// Which agent of the session makes the call, where it is not the one that its person talks to.
+    pub subagent: Option<String>,
     /// What came of the call, in an event after it.
     pub result: Option<ToolResult>,
     /// True when another agent's settings brought us this event: it may come a second time.
@@ -122,6 +124,7 @@ impl HookEvent {
             server: None,
             mode: None,
             version: None,
+            subagent: None,
             result: None,
             is_foreign: false,
             response: None,

@@ -9,7 +9,7 @@ use super::{
     claude_code,
     event::HookEvent,
     result::replacement,
-    spec::{AgentSpec, Caveats, HookSpec, ServerSpec, SwitchSpec},
+    spec::{AgentSpec, Caveats, HookSpec, RewrittenAsk, ServerSpec, SwitchSpec},
 };
 use crate::{
     answer::{HookOutput, HookVerdict, ResultNote, context, reason, specific},
@@ -42,7 +42,7 @@ pub(super) static GEMINI: AgentSpec = AgentSpec {
         root_variable: Some("GEMINI_PROJECT_DIR"),
         in_shell: true,
         can_rewrite: true,
-        asks_rewritten: false,
+        asks_rewritten: RewrittenAsk::Never,
         can_ask: |_, _| false,
         read,
         sender: |_| None,

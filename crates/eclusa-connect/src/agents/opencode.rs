@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     event::{HookEvent, HookEventKind, ToolResult, unknown_event},
-    spec::{AgentSpec, Caveats, HookSpec, ServerSpec, SwitchSpec},
+    spec::{AgentSpec, Caveats, HookSpec, RewrittenAsk, ServerSpec, SwitchSpec},
 };
 use crate::{
     answer::{HookOutput, HookVerdict, ResultNote, reason},
@@ -33,7 +33,7 @@ pub(super) static OPENCODE: AgentSpec = AgentSpec {
         // Its plugin starts us without a shell.
         in_shell: false,
         can_rewrite: true,
-        asks_rewritten: false,
+        asks_rewritten: RewrittenAsk::Never,
         can_ask: |_, _| false,
         read,
         sender: |_| None,

@@ -61,8 +61,8 @@ pub(crate) struct HookSpec {
     pub(crate) in_shell: bool,
     /// True when a hook can put another command in the place of a shell command.
     pub(crate) can_rewrite: bool,
-    /// True when what it shows its person and runs after a yes is the command that we put there.
-    pub(crate) asks_rewritten: bool,
+    /// How it shows its person a command that we put there, and runs that after a yes.
+    pub(crate) asks_rewritten: RewrittenAsk,
     /// True when the agent shows its person a question of ours instead of running the call. The
     /// flag: whether a person sits there, as far as the agent says.
     pub(crate) can_ask: fn(&HookEvent, bool) -> bool,
@@ -76,6 +76,17 @@ pub(crate) struct HookSpec {
     pub(crate) verdict: fn(&str, &HookVerdict, &Value) -> HookOutput,
     /// What is said of a call that has run.
     pub(crate) result: fn(&HookEvent, &ResultNote) -> HookOutput,
+}
+
+/// How an agent asks its person about a command that a hook has put in the place of another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RewrittenAsk {
+    /// It does not, or runs what was there before: nobody has seen a way.
+    Never,
+    /// One answer rewrites and asks; the command is shown whole, with its comments.
+    Comments,
+    /// The first hook rewrites, the second asks, and its reason is shown whole.
+    SecondHook,
 }
 
 /// Where an agent keeps its MCP servers.

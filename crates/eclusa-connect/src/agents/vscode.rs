@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     event::{HookEvent, HookEventKind, ToolResult, unknown_event},
     result::{replacement, result_text},
-    spec::{AgentSpec, Caveats, HookSpec, ServerSpec, SwitchSpec},
+    spec::{AgentSpec, Caveats, HookSpec, RewrittenAsk, ServerSpec, SwitchSpec},
 };
 use crate::{
     answer::{HookOutput, HookVerdict, ResultNote, context, decided, specific},
@@ -30,7 +30,7 @@ pub(super) static VSCODE: AgentSpec = AgentSpec {
         in_shell: true,
         // Whether a yes runs what we put there is untried.
         can_rewrite: false,
-        asks_rewritten: false,
+        asks_rewritten: RewrittenAsk::Never,
         can_ask: |_, _| true,
         read,
         sender: |_| None,

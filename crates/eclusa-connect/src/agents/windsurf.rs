@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{
     event::{HookEvent, HookEventKind, ToolResult, unknown_event},
-    spec::{AgentSpec, Caveats, HookSpec, ServerSpec, SwitchSpec},
+    spec::{AgentSpec, Caveats, HookSpec, RewrittenAsk, ServerSpec, SwitchSpec},
 };
 use crate::{
     answer::{by_exit_code, to_stderr},
@@ -25,7 +25,7 @@ pub(super) static WINDSURF: AgentSpec = AgentSpec {
         root_variable: None,
         in_shell: true,
         can_rewrite: false,
-        asks_rewritten: false,
+        asks_rewritten: RewrittenAsk::Never,
         can_ask: |_, _| false,
         read,
         sender: |_| None,

@@ -2,7 +2,6 @@
 //! editor's agent have judged alike.
 
 use std::{
-    env,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -27,10 +26,12 @@ use super::{
 };
 use crate::{EclusaCall, MappedCall};
 
+mod ahead;
 pub(super) mod delegated;
+mod ticketed;
 
-/// Texts longer than this are not repeated on the command line.
-const MAX_SHOWN: usize = 4_000;
+pub(super) use ahead::{AheadTerms, PromptRoom};
+pub(super) use ticketed::TicketedCommand;
 
 /// A session of another agent.
 pub(super) struct AgentSession {
@@ -45,6 +46,8 @@ pub(super) struct AgentSession {
     client: String,
     /// The root as the agent spells it.
     root: PathBuf,
+    /// The agent of the session that makes the calls, where it is not the one that its person talks to.
+    pub(super) subagent: Option<String>,
     /// What brought text from outside into the session, as an older program kept it.
     pub(super) old_taint: Option<String>,
 }
@@ -73,6 +76,8 @@ pub(super) struct AgentCall<'a> {
     pub(super) directory: Option<&'a str>,
     /// True when a shell command is to run in our sandbox, with a ticket.
     pub(super) in_sandbox: bool,
+    /// How a shell command runs ahead of its question; `None`: it does not.
+    pub(super) ahead: Option<AheadTerms>,
     /// Who takes part in it.
     pub(super) participants: &'a (dyn Fn() -> Participants + Sync),
 }
@@ -83,8 +88,8 @@ pub(super) enum AgentCallOutcome {
     Denied(String),
     /// The agent carries it out: the numbers of our calls in the log.
     Allowed(Vec<u64>),
-    /// It runs in our sandbox: its number in the log, and the command line.
-    Ticketed(Option<u64>, Vec<String>),
+    /// It runs in our sandbox, or has run there.
+    Ticketed(TicketedCommand),
 }
 
 /// What one call of a tool was answered and the mode that it was judged in, or why it is denied.
@@ -125,6 +130,7 @@ impl AgentSession {
             files: files.map_err(|err| err.to_string())?,
             global: global.clone(),
             root: root.to_owned(),
+            subagent: None,
             old_taint: None,
             surface,
             name,
@@ -151,6 +157,7 @@ impl AgentSession {
         let run = Run {
             session: self.name.as_str().into(),
             client: Some(self.client.as_str().into()),
+            task: self.subagent.as_deref().map(Into::into),
             dry_run: false,
             ..self.ctx.run()
         };
@@ -181,27 +188,6 @@ impl AgentSession {
         }
         let sandboxes = self.ctx.sandboxes(&[]).map_err(one_line)?;
         Ok(sandboxes.capabilities().enforcement() != Enforcement::None)
-    }
-
-    /// What is run instead of a command. The command stands there to be read; the ticket decides.
-    fn command_line(&self, ticket: &ExecTicket) -> Result<Vec<String>, String> {
-        let agents = self.ctx.paths.agents();
-        ExecTicket::sweep(&agents);
-        let kept = ticket.keep(&agents);
-        let name = kept.map_err(|err| format!("the ticket cannot be kept: {err}"))?;
-        let program = env::current_exe().map_err(|err| format!("our program is lost: {err}"))?;
-        let program = program.to_str().ok_or("the path of our program is not UTF-8")?;
-        let mut words = vec![program.to_owned(), "exec".to_owned()];
-        // The shell that runs it may have other variables than we.
-        if let Some(state) = self.ctx.paths.state() {
-            let state = state.to_str().ok_or("the path of the state is not UTF-8")?;
-            words.extend(["--state".to_owned(), state.to_owned()]);
-        }
-        words.extend(["--ticket".to_owned(), name]);
-        if ticket.text.len() <= MAX_SHOWN {
-            words.extend(["--".to_owned(), ticket.text.clone()]);
-        }
-        Ok(words)
     }
 
     /// A path as a tool of ours names it: below the workspace where it is, and as it stands
@@ -297,29 +283,23 @@ impl AgentCall<'_> {
         if let Some(fields) = call.as_object_mut() {
             fields.insert("cwd".to_owned(), directory.clone().into());
         }
+        let background = call.get("background").and_then(Value::as_bool) == Some(true);
+        if let Some(terms) = self.ahead.filter(|_| self.in_sandbox && !background)
+            && let Some(outcome) = self.run_ahead(terms, &call, &directory).await?
+        {
+            return Ok(outcome);
+        }
         let registration = delegated::shell(self.in_sandbox || self.is_ruled(&call)?);
         let (reply, mode) = match self.pass("bash".to_owned(), call, registration).await? {
             Err(why) => return Ok(AgentCallOutcome::Denied(why)),
             Ok((reply, _)) if !self.in_sandbox => return Ok(allowed(&reply)),
             Ok(passed) => passed,
         };
-        let session = self.session;
-        let command = text("command").unwrap_or_default();
-        let files = reply.uses().files.clone().filter(|_| reply.uses().approved);
-        let ticket = ExecTicket {
-            client: session.client.clone(),
-            conversation: session.name.clone(),
-            principal: session.ctx.run().principal.to_string(),
-            call: self.id.clone(),
-            text: command.to_owned(),
-            directory,
-            background: args.get("background").and_then(Value::as_bool) == Some(true),
-            files,
-            uses: reply.uses().into(),
-            mode_in_force: mode.as_str().to_owned(),
-            ..ExecTicket::new(&session.global, &session.ctx.paths, &session.ctx.config_digest)
-        };
-        Ok(AgentCallOutcome::Ticketed(reply.number(), session.command_line(&ticket)?))
+        let uses = reply.uses();
+        let files = uses.files.clone().filter(|_| uses.approved);
+        let ticket = ExecTicket { files, uses: uses.into(), ..self.ticket(args, &directory, mode) };
+        let command = TicketedCommand::new(self.session, &ticket, reply.number(), None)?;
+        Ok(AgentCallOutcome::Ticketed(command))
     }
 
     /// True when somebody's rule allows the command, and not the defaults alone, which rest on the

@@ -9,7 +9,7 @@ use std::{
     process::ExitCode,
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -21,6 +21,7 @@ use crate::{AgentSpec, HookEvent, HookEventKind, HookOutput, ResultNote};
 
 mod after;
 mod agent_denials;
+mod ahead;
 mod allowed_calls;
 mod before;
 mod own_server;
@@ -46,9 +47,9 @@ struct AnswerLimits {
     question: Duration,
 }
 
-/// Whether a person is being asked.
+/// Whether a person is being asked, and what else there is time for.
 #[derive(Debug, Clone, Default)]
-struct PersonAsked(Arc<AtomicBool>);
+struct PersonAsked(Arc<AtomicBool>, Arc<AtomicU64>);
 
 impl PersonAsked {
     fn begin(&self) {
@@ -60,8 +61,14 @@ impl PersonAsked {
         self.0.load(Ordering::Acquire)
     }
 
+    /// A command runs ahead, for so long at most.
+    fn allow(&self, time: Duration) {
+        self.1.store(u64::try_from(time.as_millis()).unwrap_or(u64::MAX), Ordering::Release);
+    }
+
     fn limit(&self, limits: AnswerLimits) -> Duration {
-        if self.has_begun() { limits.question } else { limits.verdict }
+        let limit = if self.has_begun() { limits.question } else { limits.verdict };
+        limit.saturating_add(Duration::from_millis(self.1.load(Ordering::Acquire)))
     }
 }
 

@@ -6,8 +6,15 @@ use eclusa::{Answer, Question, approve::Role, render};
 use serde_json::{Map, Value, json};
 
 /// The word for each answer of the renderer, by its key there. Editing has no place in a form.
-const WORDS: [(&str, &str); 5] =
-    [("y", "yes"), ("s", "session"), ("a", "always"), ("n", "no"), ("q", "stop")];
+const WORDS: [(&str, &str); 7] = [
+    ("y", "yes"),
+    ("s", "session"),
+    ("A", "edits"),
+    ("r", "review"),
+    ("a", "always"),
+    ("n", "no"),
+    ("q", "stop"),
+];
 
 /// A form that is dismissed within this time was not read by anybody: it is what programs send
 /// that have no person in front of them.
@@ -42,9 +49,15 @@ impl Form {
         let mut choices = vec!["yes"];
         if question.grant.is_some() {
             choices.push("session");
+            if question.offers_edits() {
+                choices.push("edits");
+            }
             if question.can_always {
                 choices.push("always");
             }
+        }
+        if question.offers_review() {
+            choices.push("review");
         }
         choices.extend(["no", "stop"]);
         Form {
@@ -112,6 +125,8 @@ impl Form {
         Some(match choice {
             "yes" => Answer::Once,
             "session" => Answer::Session,
+            "edits" => Answer::Edits,
+            "review" => Answer::Review,
             "always" => Answer::Always,
             "stop" => Answer::Abort,
             _ => Answer::No(reason(Some(content)).unwrap_or_default()),

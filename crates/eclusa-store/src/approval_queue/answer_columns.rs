@@ -17,7 +17,12 @@ impl AnswerColumns<'_> {
             Answer::Edit(args) => (Some(args.to_string()), None),
             Answer::Only(paths) => (Some(serde_json::json!(paths).to_string()), None),
             Answer::No(why) => (None, Some(why.as_str())),
-            Answer::Once | Answer::Session | Answer::Always | Answer::Abort => (None, None),
+            Answer::Once
+            | Answer::Session
+            | Answer::Edits
+            | Answer::Review
+            | Answer::Always
+            | Answer::Abort => (None, None),
         };
         let detail = edit.as_deref().or(reason).unwrap_or_default();
         let sha256 = Hash::sha256(format!("{}\n{detail}", answer.word()).as_bytes());
@@ -34,6 +39,8 @@ pub(super) fn from_columns(
     match word {
         "once" => Some(Answer::Once),
         "session" => Some(Answer::Session),
+        "edits" => Some(Answer::Edits),
+        "review" => Some(Answer::Review),
         "always" => Some(Answer::Always),
         "only" => serde_json::from_str(&edit?).ok().map(Answer::Only),
         "edit" => serde_json::from_str::<Value>(&edit?).ok().map(Answer::Edit),

@@ -77,6 +77,8 @@ impl Prompt {
                 return Ok(Answer::No(NO_ANSWER.to_owned()));
             };
             let answer = match line.to_lowercase().as_str() {
+                _ if line == "A" && self.question.offers_edits() => Some(Answer::Edits),
+                "r" if self.question.offers_review() => Some(Answer::Review),
                 word if language::is_yes(word) => Some(Answer::Once),
                 word if language::is_no(word) => Some(self.no()?),
                 "s" if self.question.grant.is_some() => Some(Answer::Session),
@@ -103,6 +105,12 @@ impl Prompt {
         let mut choices = vec!["y", "n"];
         if self.question.grant.is_some() {
             choices.push("s");
+        }
+        if self.question.offers_edits() {
+            choices.push("A");
+        }
+        if self.question.offers_review() {
+            choices.push("r");
         }
         if self.can_always() {
             choices.push("a");
@@ -169,8 +177,8 @@ impl Prompt {
         for line in self.painted(&lines) {
             writeln!(out, "{line}")?;
         }
-        if let Some(grant) = &self.question.grant {
-            let text = Phrase::ForThisSession.with(grant);
+        if let Some(covered) = self.question.session_words() {
+            let text = Phrase::ForThisSession.with(covered);
             for line in layout::wrap(&one_line(&text), self.columns) {
                 writeln!(out, "{}", self.paint.text(Style::Faint, &line))?;
             }

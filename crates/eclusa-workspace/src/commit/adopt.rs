@@ -34,6 +34,7 @@ impl Workspace {
         durability: Durability,
     ) -> Result<Committed, CommitError> {
         let adopted = self.adopt_held(call, changes, durability)?;
+        self.keep_after(call, changes);
         self.after_change();
         Ok(adopted)
     }

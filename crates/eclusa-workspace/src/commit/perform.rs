@@ -23,6 +23,7 @@ impl Workspace {
         durability: Durability,
     ) -> Result<Committed, CommitError> {
         let committed = self.commit_held(call, changes, None, durability)?;
+        self.keep_after(call, changes);
         self.after_change();
         Ok(committed)
     }
@@ -37,6 +38,7 @@ impl Workspace {
         durability: Durability,
     ) -> Result<Committed, CommitError> {
         let committed = self.commit_held(call, changes, Some(git), durability)?;
+        self.keep_after(call, changes);
         self.after_change();
         Ok(committed)
     }

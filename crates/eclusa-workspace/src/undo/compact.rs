@@ -96,6 +96,8 @@ impl Workspace {
             }
             compacted.bytes = self.prune(&kept).map_err(at)?;
         }
+        // What is only shown has the room that is left.
+        self.prune_after(keep.bytes.saturating_sub(compacted.bytes)).map_err(at)?;
         held.set_tally(KeptTally { bytes: compacted.bytes, since: 0 }).map_err(at)?;
         drop(held);
         Ok(compacted)

@@ -95,6 +95,7 @@ impl UndoPlan {
             paths: paths.into_iter().cloned().collect(),
             irreversible: self.irreversible.clone(),
             left: Vec::new(),
+            git: Vec::new(),
         }
     }
 

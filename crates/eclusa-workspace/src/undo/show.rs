@@ -1,8 +1,8 @@
 //! What a past call did, as the changes that it made.
 
-use std::{io::Read, path::Path};
+use std::{cell::OnceCell, io::Read, path::Path};
 
-use super::{UndoError, history, plan};
+use super::{UndoError, after_images, history, plan};
 use crate::{
     Change, Changes, Content, ContentDigest, FileNode, Node, Stamp, Workspace,
     commit::{
@@ -27,6 +27,11 @@ impl Workspace {
         let found = past.iter().find(|it| it.call == call).ok_or(UndoError::Unknown(call))?;
         let journal = history::journal(&dirs, found, self.state())?;
         let mut parents = Parents::new(&dirs.root);
+        let images = OnceCell::new();
+        let image = |digest: ContentDigest| {
+            let images = images.get_or_init(|| after_images::read(self.state(), call));
+            images.get(&digest.0).map(|it| Content::Bytes(it.clone().into()))
+        };
         let mut node = |seen: &Option<Expected>, op: &Op| {
             let seen = seen.as_ref()?;
             Some(match &seen.what {
@@ -40,7 +45,10 @@ impl Workspace {
                     let content = match moved {
                         _ if is_in_place(seen, &op.path, &mut parents) => Content::InPlace,
                         Some(other) => Content::At(self.root().join(other)),
-                        None => self.content(&dirs, &past, &op, *digest),
+                        None => match self.content(&dirs, &past, &op, *digest) {
+                            Content::InPlace => image(*digest).unwrap_or(Content::InPlace),
+                            content => content,
+                        },
                     };
                     Node::File(file(seen, *digest, content))
                 }

@@ -318,8 +318,11 @@ fn answers(question: &Question, page: &mut lines::Page) {
     );
     if let Some(grant) = &question.grant {
         let lasting = unbarred(&grant.describe_always());
-        let grant = unbarred(&grant.to_string());
-        answer("s", &format!("yes, and for the rest of this conversation: {grant}"));
+        let covered = unbarred(&question.session_words().unwrap_or_default());
+        answer("s", &format!("yes, and for the rest of this conversation: {covered}"));
+        if question.offers_edits() {
+            answer("A", "yes, and for the rest of this conversation all edits of this workspace");
+        }
         if question.can_always {
             answer("a", &format!("yes, and always from now on: {lasting}"));
         }
@@ -328,6 +331,9 @@ fn answers(question: &Question, page: &mut lines::Page) {
         QuestionAbout::Changes(_) => answer("n", "no, discard them; you can say why"),
         QuestionAbout::Hosts(_) => answer("n", "no, leave them closed; you can say why"),
         QuestionAbout::Running => {
+            if question.offers_review() {
+                answer("r", "run it, and show what it changes before that is applied");
+            }
             answer("e", "edit the arguments; what you write is checked and judged again");
             answer("n", "no; you can say why");
         }

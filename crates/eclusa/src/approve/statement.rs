@@ -28,7 +28,12 @@ impl Statement<'_> {
             Answer::Edit(args) => (Some(crate::digest(args).to_string()), None),
             Answer::Only(paths) => (Some(crate::digest(&json!(paths)).to_string()), None),
             Answer::No(why) => (None, Some(Hash::sha256(why.as_bytes()).to_string())),
-            Answer::Once | Answer::Session | Answer::Always | Answer::Abort => (None, None),
+            Answer::Once
+            | Answer::Session
+            | Answer::Edits
+            | Answer::Review
+            | Answer::Always
+            | Answer::Abort => (None, None),
         };
         // In alphabetical order; numbers are integers below 2^53.
         let body = json!({

@@ -24,6 +24,8 @@ pub(crate) struct Trail {
     pub(crate) review_questions: Vec<(String, String)>,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) approval: Option<Approval>,
+    /// Whether a person let it run to see what it changes.
+    pub(crate) review_changes: bool,
     /// Whether a person wrote other arguments than the model.
     pub(crate) edited: bool,
     /// What it took to let it pass.
@@ -67,6 +69,8 @@ pub(crate) enum ChangesOutcome {
     Committing,
     /// All of them are applied.
     Committed,
+    /// They are kept until whoever has the answer takes them.
+    Pending,
     /// They were permitted, and whoever asked applies them.
     Delegated,
     /// Something that they rest on had changed; nothing was applied.
@@ -82,6 +86,7 @@ impl ChangesOutcome {
             ChangesOutcome::Discarded => "discarded",
             ChangesOutcome::Committing => "committing",
             ChangesOutcome::Committed => "committed",
+            ChangesOutcome::Pending => "pending",
             ChangesOutcome::Delegated => "delegated",
             ChangesOutcome::Conflict => "conflict",
             ChangesOutcome::Failed => "failed",
@@ -142,6 +147,7 @@ impl Trail {
             review_questions: Vec::new(),
             verdict: None,
             approval: None,
+            review_changes: false,
             edited: false,
             uses: CallUses::default(),
             reverse_thinking: None,

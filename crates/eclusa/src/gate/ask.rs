@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::{
-    Answer, AnswerGiven, Decision, Grant, Policy as _, Preview, Question, Reason, ReasonId, Rules,
-    Run, Source, Stop, Validated, Verdict,
-    approve::{QuestionAbout, votes::opens},
+    Answer, AnswerGiven, Decision, Grant, Hash, Policy as _, Preview, Question, Reason, ReasonId,
+    Rules, Run, Source, Stop, Validated, Verdict,
+    approve::{QuestionAbout, STAGING, votes::opens},
     audit::trail::Trail,
     gate::{
         Setup, allowance,
@@ -69,6 +69,7 @@ pub(crate) async fn ask(
         call,
         question,
         covers: Some(&covers),
+        edits: &[],
         keeping: None,
         running: false,
     };
@@ -91,7 +92,8 @@ pub(crate) async fn ask(
     trail.approval.iter_mut().for_each(|it| it.opens = runs(&said.answer));
     match said.answer {
         Answer::Edit(args) => return Ok(Approved::Edited(args)),
-        Answer::Only(_) => {
+        Answer::Review => trail.review_changes = true,
+        Answer::Only(_) | Answer::Edits => {
             let why = "it has not run, so there are no changes to pick from";
             return Err(Stop::denied(Decider::Approver(said.by), why));
         }
@@ -109,7 +111,7 @@ fn told_of_staging(setup: &Setup, run: &Run, call: &Validated, mut question: Que
         question.verdict.because.push(Reason {
             decision: Decision::Stage,
             source: Source::Default,
-            origin: "staging".into(),
+            origin: STAGING.into(),
             text: "runs in the sandbox; what it changes here is then applied, and can be undone"
                 .into(),
         });
@@ -119,7 +121,7 @@ fn told_of_staging(setup: &Setup, run: &Run, call: &Validated, mut question: Que
 
 /// Whether an answer lets a call run as it is.
 fn runs(answer: &Answer) -> bool {
-    matches!(answer, Answer::Once | Answer::Session | Answer::Always)
+    matches!(answer, Answer::Once | Answer::Session | Answer::Review | Answer::Always)
 }
 
 /// Asks whether what a call would change may be applied. The answer is bound to exactly these
@@ -132,7 +134,7 @@ pub(crate) async fn ask_about_changes(
     setup: &Setup,
     run: &Run,
     call: &Validated,
-    (verdict, preview): (Verdict, Preview),
+    (verdict, preview, edits): (Verdict, Preview, &[Hash]),
     covers: &(dyn Fn(&Rules) -> bool + Sync),
     keeping: Option<&Keeping<'_>>,
     trail: &mut Trail,
@@ -151,11 +153,14 @@ pub(crate) async fn ask_about_changes(
         binding: format!("{} changes {digest}", call.binding()),
         ..general
     };
-    let inquiry =
-        Inquiry { setup, run, call, question, covers: Some(covers), keeping, running: false };
+    let covers = Some(covers);
+    let inquiry = Inquiry { setup, run, call, question, covers, edits, keeping, running: false };
     let outcome = inquiry.answer(&mut trail.uses).await;
     let approval = inquiry.conclude(&outcome, opens);
     trail.changes.iter_mut().for_each(|it| it.approval = Some(approval.clone()));
+    if let (Err(Stop::Parked(_)), Some(keeping)) = (&outcome, keeping) {
+        trail.warnings.extend(keeping.behind().await);
+    }
     let said = match outcome? {
         AskOutcome::Remembered(_) | AskOutcome::Allowance(_) => return Ok(ApprovedChanges::Unseen),
         AskOutcome::NotAskedAllowed => {
@@ -165,7 +170,7 @@ pub(crate) async fn ask_about_changes(
         AskOutcome::Answered(said) => said,
     };
     match said.answer {
-        Answer::Edit(_) => {
+        Answer::Edit(_) | Answer::Review => {
             let why = "the changes are made already, and cannot be edited";
             Err(Stop::denied(Decider::Approver(said.by), why))
         }
@@ -173,6 +178,7 @@ pub(crate) async fn ask_about_changes(
             .map(ApprovedChanges::Picked)
             .map_err(|why| Stop::denied(Decider::Approver(said.by), why)),
         answer => {
+            remember_edits(setup, run, &inquiry.question, &answer, edits, trail);
             remember_answer(setup, run, &inquiry.question, answer, trail)?;
             Ok(ApprovedChanges::All)
         }
@@ -189,7 +195,8 @@ pub(super) async fn ask_about_kept(
     trail: &mut Trail,
 ) -> Result<AnswerGiven, Stop> {
     let (covers, keeping) = (None, None);
-    let inquiry = Inquiry { setup, run, call, question, covers, keeping, running: false };
+    let inquiry =
+        Inquiry { setup, run, call, question, covers, edits: &[], keeping, running: false };
     let outcome = inquiry.answer(&mut trail.uses).await;
     let by =
         |by: String| AnswerGiven { answer: Answer::Once, by, question: None, votes: Vec::new() };
@@ -198,6 +205,28 @@ pub(super) async fn ask_about_kept(
         AskOutcome::Remembered(who) | AskOutcome::Allowance(who) => by(who),
         AskOutcome::NotAskedAllowed => by("no_handler".to_owned()),
     })
+}
+
+/// Keeps that edits need no answer for the rest of the session: all of them, or these of these files.
+pub(super) fn remember_edits(
+    setup: &Setup,
+    run: &Run,
+    question: &Question,
+    answer: &Answer,
+    edits: &[Hash],
+    trail: &mut Trail,
+) {
+    let kept = match answer {
+        Answer::Edits if question.offers_edits() => sessions::grant_edits(setup, run, None),
+        Answer::Session if question.offers_edits() => {
+            sessions::grant_edits(setup, run, Some(edits))
+        }
+        _ => return,
+    };
+    if let Err(why) = kept {
+        let text = "approved this once, but the answer for this session could not be kept";
+        trail.warnings.push(format!("{text}: {why}"));
+    }
 }
 
 /// Keeps what an answer says beyond this call; a no is a stop.
@@ -229,7 +258,13 @@ pub(super) fn remember_answer(
             }
         }
         (
-            Answer::Once | Answer::Session | Answer::Always | Answer::Only(_) | Answer::Edit(_),
+            Answer::Once
+            | Answer::Session
+            | Answer::Edits
+            | Answer::Review
+            | Answer::Always
+            | Answer::Only(_)
+            | Answer::Edit(_),
             _,
         ) => {}
     }

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use crate::{
     CallNesting, Events, Gate, Job, Mode, Output, Permit, Policy, Registry, Reply, Run,
     SessionError, Stop, ToolCall, Validated,
-    gate::{ask::hosts::ask_about_hosts, ledger::Started},
+    gate::{ask::hosts::ask_about_hosts, judge::can_stage, ledger::Started},
     tool::{Chamber, FinishedJob, OpenedHosts},
 };
 
@@ -121,18 +121,21 @@ pub(crate) async fn execute(
     if until <= began {
         return Err(Stop::TooLate);
     }
+    // What it does is not real before it is settled.
+    let staged = can_stage(gate.setup(), &call) && gate.setup().delegate.is_none();
+    let stopped = |stop| if staged { Stop::Unapplied(Box::new(stop)) } else { stop };
     let job = Job::new(call, (approved, files), Box::new(gate.clone()), start, until);
     // The call of `run` itself may panic too, before there is a future to poll.
     let work = AssertUnwindSafe(job.work()).catch_unwind();
     let ran = tokio::select! {
         biased;
         ran = work => ran,
-        () = job.late() => return Err(Stop::TimedOut(limit)),
-        () = run.cancel.cancelled() => return Err(Stop::Cancelled { ran: true }),
+        () = job.late() => return Err(stopped(Stop::TimedOut(limit))),
+        () = run.cancel.cancelled() => return Err(stopped(Stop::Cancelled { ran: true })),
     };
     let FinishedJob { call, aborted, unmarked } = job.finish();
     if aborted {
-        return Err(Stop::Aborted { ran: true });
+        return Err(stopped(Stop::Aborted { ran: true }));
     }
     if unmarked {
         let why = "text from outside came in, and that could not be kept";
@@ -146,7 +149,7 @@ pub(crate) async fn execute(
             error: Some(failed.message),
             ..Output::default()
         },
-        Err(_panic) => return Err(Stop::Panicked),
+        Err(_panic) => return Err(stopped(Stop::Panicked)),
     };
     Ok(Raw { call, output, time: began.elapsed() })
 }

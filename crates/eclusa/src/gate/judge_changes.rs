@@ -23,9 +23,11 @@ pub(super) fn judged(
 ) -> Verdict {
     let before = trail.verdict.as_ref();
     let declared = within_declared_writes(setup, call, changes);
-    let approved =
-        trail.approval.is_some() && before.is_some_and(|it| it.decision == Decision::Ask);
+    let asked = trail.approval.is_some() && before.is_some_and(|it| it.decision == Decision::Ask);
+    let approved = asked && !trail.review_changes;
     let unruled = match approved && !run.review_changes {
+        // Whoever let it run wants to see this.
+        _ if trail.review_changes => Decision::Ask,
         // One call, one question: whoever let it run was told that what it changes is then applied.
         // Rules over effects, and what no rule can loosen, speak for themselves.
         true => Decision::Allow,

@@ -14,7 +14,7 @@ use crate::{
     gate::Setup,
     reply::millis,
     stop::Decider,
-    workspace::{PendingError, PendingOutcome, PendingRun, PendingTerms},
+    workspace::{PendingError, PendingRun, PendingTerms},
 };
 
 /// What is written of the call that ran.
@@ -35,6 +35,9 @@ pub(super) struct PendingCall {
     task: Option<String>,
     turn: u64,
     mode: String,
+    /// Whether it ran ahead of its question.
+    #[serde(default)]
+    ahead: bool,
     /// Its output, without secrets.
     text: String,
     data: Option<Value>,
@@ -73,6 +76,11 @@ impl PendingCall {
         }
     }
 
+    /// Whether it ran ahead of its question, and whether somebody must say yes to it.
+    pub(super) fn ran_ahead(&self) -> Option<bool> {
+        self.ahead.then_some(!self.question.is_empty())
+    }
+
     /// What it printed, and what it would change.
     pub(super) fn output(&self, changes: Changes) -> (Output, Duration) {
         let output = Output {
@@ -105,6 +113,7 @@ pub fn kept_job(command: &str) -> Value {
         task: None,
         turn: 0,
         mode: Mode::ConfirmAll.as_str().to_owned(),
+        ahead: false,
         text: String::new(),
         data: None,
         error: None,
@@ -199,6 +208,32 @@ impl<'a> Keeping<'a> {
         Ok(self.kept.get_or_try_init(keep).await?.reference)
     }
 
+    /// Which approval this run waits behind: where both change a file, the later one is not as it was
+    /// shown once the other is applied.
+    pub(super) async fn behind(&self) -> Option<String> {
+        let questions = self.setup.questions.as_ref()?;
+        for number in self.workspace.pending_calls() {
+            let Ok(kept) = self.workspace.pending_run(number) else { continue };
+            let both = kept.changes.iter().find(|it| self.changes().get(&it.path).is_some());
+            let (Some(both), Ok(about)) = (both, PendingCall::read(&kept)) else { continue };
+            if number == self.number || about.question.is_empty() {
+                continue;
+            }
+            let Ok(Some(queued)) = questions.of_pending(&about.question, number).await else {
+                continue;
+            };
+            if queued.state.is_open() {
+                return Some(format!(
+                    "waits behind approval {}: both change `{}`, so that this is refused once that \
+                     is applied; make the call again then",
+                    queued.id,
+                    crate::one_line(&both.path.to_string_lossy())
+                ));
+            }
+        }
+        None
+    }
+
     /// Keeps changes that nobody is asked about any more, unless they are kept. What cannot be kept is
     /// gone, as is said anyway.
     pub(super) async fn keep_discarded(&self) {
@@ -228,6 +263,7 @@ impl<'a> Keeping<'a> {
             task: run.task.as_deref().map(str::to_owned),
             turn: run.turn,
             mode: run.mode_in_force().as_str().to_owned(),
+            ahead: run.ahead,
             text: clean(&self.output.text),
             data: self.output.data.as_ref().map(|it| redactor.value(it).0.into_owned()),
             error: self.output.error.as_deref().map(clean),
@@ -258,10 +294,22 @@ pub(super) async fn claim(workspace: &Workspace, call: u64) -> Result<PendingRun
 
 /// Notes why a run was not applied. It stays: a person may apply it after all.
 pub(super) fn note_refused(workspace: &Workspace, call: u64, stop: &Stop) {
-    let Ok(run) = workspace.claim_pending(call) else { return };
-    let why = stop.message().into_owned();
-    if let Err(err) = run.finish(&PendingOutcome::Refused { why }) {
-        tracing::warn!(%err, "what became of pending changes cannot be noted");
+    workspace.refuse_pending(call, &stop.message());
+}
+
+/// What became of runs of this session whose yes could not be applied: told once, at the next call.
+pub(super) fn tell_refusals(setup: &Setup, run: &Run, trail: &mut Trail) {
+    let Some(workspace) = &setup.workspace else { return };
+    for (kept, why) in workspace.untold_refusals() {
+        let ours = |it: &PendingCall| !it.question.is_empty() && *it.session == *run.session;
+        if PendingCall::read(&kept).is_ok_and(|it| ours(&it)) {
+            workspace.note_told(kept.call);
+            trail.warnings.push(format!(
+                "what call {} did was not applied, although somebody said yes: {why}; make the call \
+                 again if it is still wanted",
+                kept.call
+            ));
+        }
     }
 }
 

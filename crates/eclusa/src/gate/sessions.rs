@@ -7,8 +7,8 @@ use std::{
 };
 
 use crate::{
-    CallUses, ChangeTotals, CountedRule, Decision, Grant, JudgeContext, Run, SessionError, Source,
-    Validated, Verdict, gate::Setup, policy::plainly, session::SessionRecord,
+    CallUses, ChangeTotals, CountedRule, Decision, Grant, Hash, JudgeContext, Run, SessionError,
+    Source, Validated, Verdict, gate::Setup, policy::plainly, session::SessionRecord,
 };
 
 /// What is said of a session whose state nobody can read: it counts as tainted.
@@ -146,7 +146,7 @@ pub(crate) fn mark_tainted_by(
 /// be read is not granted.
 pub(crate) fn covering(setup: &Setup, run: &Run, grant: Option<&Grant>) -> Option<String> {
     let grant = grant?;
-    if load(setup, run).is_ok_and(|it| it.grants(&grant.digest())) {
+    if load(setup, run).is_ok_and(|it| it.grants(&own(run, grant.digest()))) {
         return Some("an earlier answer in this conversation".to_owned());
     }
     setup.state.memory.covers(grant).then(|| "an earlier answer for always".to_owned())
@@ -154,7 +154,43 @@ pub(crate) fn covering(setup: &Setup, run: &Run, grant: Option<&Grant>) -> Optio
 
 /// Keeps that people allow this for the session.
 pub(crate) fn grant(setup: &Setup, run: &Run, grant: &Grant) -> Result<(), SessionError> {
-    update(setup, run, |it| it.grant(grant.digest()))?;
+    update(setup, run, |it| it.grant(own(run, grant.digest())))?;
     setup.state.memory.changed.notify_waiters();
     Ok(())
+}
+
+/// Who said before that these edits need no answer: all of the session, or those of these files.
+pub(crate) fn covering_edits(setup: &Setup, run: &Run, edits: &[Hash]) -> Option<String> {
+    let record = load(setup, run).ok()?;
+    let granted = |it: Hash| record.grants(&own(run, it));
+    if granted(all_edits()) {
+        return Some("an earlier answer for all edits of this session".to_owned());
+    }
+    let files = !edits.is_empty() && edits.iter().all(|it| granted(*it));
+    files.then(|| "an earlier answer for these files in this session".to_owned())
+}
+
+/// Keeps that these edits need no answer for the rest of the session; `None`: all of it.
+pub(crate) fn grant_edits(
+    setup: &Setup,
+    run: &Run,
+    edits: Option<&[Hash]>,
+) -> Result<(), SessionError> {
+    let all = [all_edits()];
+    let edits = edits.unwrap_or(&all);
+    update(setup, run, |it| edits.iter().for_each(|edit| it.grant(own(run, *edit))))?;
+    setup.state.memory.changed.notify_waiters();
+    Ok(())
+}
+
+fn all_edits() -> Hash {
+    Hash::sha256(b"all edits")
+}
+
+/// A model that works inside a call, or beside the one that its person talks to, has answers of its own.
+fn own(run: &Run, grant: Hash) -> Hash {
+    match &run.task {
+        None => grant,
+        Some(task) => Hash::sha256(format!("{grant}\n{task}").as_bytes()),
+    }
 }

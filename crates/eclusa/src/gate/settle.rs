@@ -9,21 +9,24 @@ use std::{
 
 use crate::{
     Bounds, Changes, Decision, Diff, EffectGroup, EffectKind, EffectKinds, Effects, FoldedChanges,
-    JudgeContext, Output, Preview, Raw, RepositoryFacts, Rules, Run, Staged, Stop, Summary, Undo,
-    Validated, Verdict, Workspace,
-    audit::trail::{ChangesTrail, Trail, note_changes as note},
+    JudgeContext, Output, Preview, Raw, RepositoryFacts, Rules, Run, Staged, Stop, Undo, Validated,
+    Verdict, Workspace,
+    audit::trail::{ChangesOutcome, ChangesTrail, Trail, note_changes as note},
     gate::{
         Setup,
         ask::{ApprovedChanges, ask_about_changes},
         commit::commit,
+        edit_keys::edit_keys,
         judge_changes::{covers, judged},
         pending::{Keeping, Ran, claim, note_refused},
         picked::PickedPart,
+        sessions::grant_edits,
+        shown_changes::{summary_line, with_remarks},
         spending::{Spending, give_back, spend},
         staging::drop_staging,
         take::TakenRun,
     },
-    one_line, repository,
+    repository,
     stop::Decider,
 };
 
@@ -196,6 +199,9 @@ impl Settling<'_> {
             if run.cancel.is_cancelled() {
                 return Err(discarded(Stop::Cancelled { ran: true }));
             }
+            if run.ahead && taken.is_none() {
+                return Err(self.keep_for_the_answer(trail).await);
+            }
             let counted = match spend(setup, run, &moment.spent, (&self.shown, *lines), asked) {
                 Ok(Spending::Counted(counted)) => counted,
                 Ok(Spending::Overtaken(spent)) => {
@@ -231,6 +237,20 @@ impl Settling<'_> {
         Err(denied("other calls of this session were quicker each time; make the call again"))
     }
 
+    /// Keeps a run that is ahead of its answer. It is counted when it is taken.
+    async fn keep_for_the_answer(&self, trail: &mut Trail) -> Stop {
+        let Some(keeping) = &self.keeping else {
+            return denied("what another program applies cannot run ahead");
+        };
+        if !keeping.is_kept()
+            && let Err(stop) = keeping.keep("").await
+        {
+            return discarded(stop);
+        }
+        note(trail, |it| (it.outcome, it.approval) = (ChangesOutcome::Pending, None));
+        discarded(Stop::RanAhead)
+    }
+
     /// The changes, where their contents are by now.
     fn changes(&self) -> &Arc<Changes> {
         self.keeping.as_ref().map_or(self.ran.changes, Keeping::changes)
@@ -261,10 +281,15 @@ impl Settling<'_> {
         if verdict.decision == Decision::Deny {
             return Err(discarded(Stop::denied(Decider::Policy, verdict.why())));
         }
+        if taken.lasts
+            && let Err(why) = grant_edits(setup, run, Some(&edit_keys(ran.changes, &self.kinds)))
+        {
+            trail.warnings.push(format!("the answer for this session could not be kept: {why}"));
+        }
         if let Some(required) = verdict.requirements().next().filter(|_| taken.typed) {
             return Err(denied(&format!("a rule requires {required}")));
         }
-        Ok(Decided { part, asked: true })
+        Ok(Decided { part, asked: taken.seen })
     }
 
     fn note_verdict(&self, verdict: &Verdict, trail: &mut Trail) {
@@ -294,8 +319,8 @@ impl Settling<'_> {
         let covers = |rules: &Rules| covers(setup, rules, call, changes, (facts, *lines));
         let preview = self.preview().await.ok_or_else(|| denied("the comparison crashed"))?;
         let keeping = self.keeping.as_ref();
-        let asking =
-            ask_about_changes(setup, run, call, (verdict, preview), &covers, keeping, trail);
+        let asked = (verdict, preview, &edit_keys(ran.changes, &self.kinds)[..]);
+        let asking = ask_about_changes(setup, run, call, asked, &covers, keeping, trail);
         let (part, asked) = match asking.await.map_err(discarded)? {
             ApprovedChanges::Unseen => (None, false),
             ApprovedChanges::All => (None, true),
@@ -372,21 +397,4 @@ fn effect_kinds(
     let effects = Effects { author, changes, lines, facts, moment, unruled };
     let kinds = catch_unwind(AssertUnwindSafe(|| setup.state.policy.load().effect_kinds(&effects)));
     kinds.unwrap_or_else(|_panic| EffectKinds::all(EffectKind::Edit, changes.len()))
-}
-
-/// The changes in one line: what is shown in full, or what is told in a line each.
-fn summary_line(groups: &[String], summary: &Summary) -> String {
-    match (groups, summary.is_nothing()) {
-        ([], _) | (_, false) => summary.to_string(),
-        ([only], true) => one_line(only),
-        ([first, others @ ..], true) => format!("{} and {} more", one_line(first), others.len()),
-    }
-}
-
-/// The changes as they are shown, after what must be known besides them and what is told in a
-/// line each.
-fn with_remarks(remarks: &[String], groups: &[String], shown: &str) -> String {
-    let remarks = remarks.iter().map(|it| format!("! {}\n", one_line(it)));
-    let groups = groups.iter().map(|it| format!("* {}\n", one_line(it)));
-    remarks.chain(groups).chain([shown.to_owned()]).collect()
 }

@@ -6,7 +6,7 @@ use std::panic::AssertUnwindSafe;
 use futures::FutureExt;
 
 use super::{
-    ask::{ApprovedChanges, ask_about_kept, remember_answer, required},
+    ask::{ApprovedChanges, ask_about_kept, remember_answer, remember_edits, required},
     execute,
     pending::{PendingCall, SameCall, claim, note_refused, replace, same_call},
     permit::decide_again,
@@ -29,6 +29,9 @@ pub enum TakeYes {
     /// That of a person who names the run on the command line. Where a rule says who must answer, it
     /// is not enough.
     Typed(String),
+    /// That of whoever sits in front of an agent that had it run ahead ([`Run::ahead`](crate::Run)),
+    /// and how they were asked; `None` where nobody had to be.
+    Ahead(Option<String>),
 }
 
 /// A run that is taken, with the yes to it.
@@ -38,6 +41,10 @@ pub(crate) struct TakenRun {
     pub(super) approval: Approval,
     /// Whether a rule may still want somebody else's answer.
     pub(super) typed: bool,
+    /// Whether a person has seen it.
+    pub(super) seen: bool,
+    /// Whether the answer is for these files, for the rest of the session.
+    pub(super) lasts: bool,
 }
 
 /// A call that may go on.
@@ -86,6 +93,9 @@ impl Gate {
         same: SameCall,
     ) -> Result<Admitted, Stop> {
         let SameCall { call: number, mut queued, .. } = same;
+        if let Some(workspace) = &self.setup.workspace {
+            workspace.note_told(number);
+        }
         let not_applied = |stop| Stop::Discarded(Box::new(stop));
         let mut said = None;
         if queued.state == QuestionState::Pending {
@@ -111,9 +121,10 @@ impl Gate {
             None => self.answer_of(&run, &queued).await?,
         };
         let part = self.accept(&queued.question, &said, entry).await.map_err(not_applied)?;
+        let lasts = said.answer == Answer::Session && queued.question.offers_edits();
         let (word, binding) = (said.answer.word(), queued.question.binding.clone());
         let approval = approval(word, binding, &said.by, said.question);
-        let taken = TakenRun { run, part, approval, typed: false };
+        let taken = TakenRun { run, part, approval, typed: false, seen: true, lasts };
         Ok(Admitted::Taken(permit, Box::new((about, taken))))
     }
 
@@ -140,7 +151,7 @@ impl Gate {
     async fn refuse_take(&self, number: u64, yes: &TakeYes, why: String) -> Reply {
         let (id, tool) = match yes {
             TakeYes::Queued(queued) => (queued.question.call.clone(), queued.question.tool.clone()),
-            TakeYes::Typed(_) => (format!("take-{number}"), "apply".to_owned()),
+            TakeYes::Typed(_) | TakeYes::Ahead(_) => (format!("take-{number}"), "apply".to_owned()),
         };
         let call = ToolCall::new(id, tool, serde_json::json!({"pending": number}));
         let (entry, _) = self.ledger.open(&self.run, call.into());
@@ -180,9 +191,10 @@ impl Gate {
         let permit = decide_again(&self.setup, &self.run, call, &mut entry.trail);
         let permit = permit.map_err(|stop| Stop::Discarded(Box::new(stop)))?;
         entry.reached(Stage::Permitted);
-        let (part, approval) = self.the_yes(&run, about, &yes, entry).await?;
-        let typed = matches!(yes, TakeYes::Typed(_));
-        let taken = TakenRun { run, part, approval, typed };
+        let (part, approval, lasts) = self.the_yes(&run, about, &yes, entry).await?;
+        let typed = matches!(yes, TakeYes::Typed(_) | TakeYes::Ahead(Some(_)));
+        let seen = !matches!(yes, TakeYes::Ahead(None));
+        let taken = TakenRun { run, part, approval, typed, seen, lasts };
         self.carry_out_taken(entry, permit, about, taken).await
     }
 
@@ -214,18 +226,31 @@ impl Gate {
         about: &PendingCall,
         yes: &TakeYes,
         entry: &mut Entry<'_>,
-    ) -> Result<(ApprovedChanges, Approval), Stop> {
+    ) -> Result<(ApprovedChanges, Approval, bool), Stop> {
         let queued = match yes {
             TakeYes::Typed(by) => {
                 let approval = approval(Answer::Once.word(), about.question.clone(), by, None);
-                return Ok((ApprovedChanges::All, approval));
+                return Ok((ApprovedChanges::All, approval, false));
+            }
+            TakeYes::Ahead(by) => {
+                let by = match (about.ran_ahead(), by) {
+                    (Some(_), Some(by)) => by,
+                    (Some(false), None) => "rules",
+                    _ => {
+                        let why = "a person must say yes to it, and nobody was asked".to_owned();
+                        return Err(Stop::NotCommitted { conflict: false, why });
+                    }
+                };
+                let approval = approval(Answer::Once.word(), about.question.clone(), by, None);
+                return Ok((ApprovedChanges::All, approval, false));
             }
             TakeYes::Queued(queued) => queued,
         };
         let said = self.answer_of(run, queued).await?;
         let part = self.accept(&queued.question, &said, entry).await?;
         let (word, binding) = (said.answer.word(), queued.question.binding.clone());
-        Ok((part, approval(word, binding, &said.by, said.question)))
+        let lasts = said.answer == Answer::Session && queued.question.offers_edits();
+        Ok((part, approval(word, binding, &said.by, said.question), lasts))
     }
 
     /// What an answer to the question about a kept run says.
@@ -238,13 +263,15 @@ impl Gate {
         required::check(&self.setup, question, said).await?;
         let by = || Decider::Approver(said.by.clone());
         match said.answer.clone() {
-            Answer::Edit(_) => {
+            Answer::Edit(_) | Answer::Review => {
                 Err(Stop::denied(by(), "the changes are made already, and cannot be edited"))
             }
             Answer::Only(paths) => picked::offered(question.preview(), paths)
                 .map(ApprovedChanges::Picked)
                 .map_err(|why| Stop::denied(by(), why)),
             answer => {
+                let trail = &mut entry.trail;
+                remember_edits(&self.setup, &self.run, question, &answer, &[], trail);
                 remember_answer(&self.setup, &self.run, question, answer, &mut entry.trail)?;
                 Ok(ApprovedChanges::All)
             }
@@ -276,7 +303,7 @@ impl Gate {
                 let (word, by) = (queued.answer.as_deref(), queued.decided_by.clone());
                 let votes = questions.votes(queued.id).await.map_err(refused)?;
                 match (word, by) {
-                    (Some("once" | "session" | "always"), Some(by)) => {
+                    (Some("once" | "session" | "edits" | "always"), Some(by)) => {
                         let question = Some(queued.id);
                         Ok(AnswerGiven { answer: Answer::Once, by, question, votes })
                     }

@@ -192,6 +192,10 @@ impl Job {
     /// which holds a command to them. Hosts that the call names are granted where a person said yes
     /// to it; no mode answers for one.
     pub fn host_access(&self) -> HostAccess {
+        // What is sent cannot be taken back.
+        if self.gate.run().ahead {
+            return HostAccess::nothing();
+        }
         let policy = self.gate.policy();
         let access = catch_unwind(AssertUnwindSafe(|| policy.host_access(&self.call.view())));
         // A policy that panics has closed everything.

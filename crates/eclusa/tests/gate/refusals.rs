@@ -49,6 +49,7 @@ fn all() -> Vec<Stop> {
         Stop::Withheld(why()),
         Stop::Aborted { ran: false },
         Stop::Aborted { ran: true },
+        Stop::RanAhead,
         Stop::TooDeep(4),
         Stop::Unrecorded("disk full".to_owned()),
         Stop::EndUnrecorded("disk full".to_owned()),
@@ -59,7 +60,14 @@ fn all() -> Vec<Stop> {
         all.push(Stop::DryRun { verdict: verdict(decision), would });
     }
     let discarded: Vec<Stop> = all.iter().map(|it| Stop::Discarded(Box::new(it.clone()))).collect();
-    all.into_iter().chain(discarded).collect()
+    let stopped = [
+        Stop::TimedOut(Duration::from_secs(30)),
+        Stop::Cancelled { ran: true },
+        Stop::Panicked,
+        Stop::Aborted { ran: true },
+    ];
+    let stopped = stopped.map(|it| Stop::Unapplied(Box::new(it)));
+    all.into_iter().chain(discarded).chain(stopped).collect()
 }
 
 /// The families: this match has no rest, so that a new one is noticed here.
@@ -82,12 +90,14 @@ fn family(stop: &Stop) -> &'static str {
         Stop::NoApprover { .. } => "no approver",
         Stop::ApprovalExpired => "expired",
         Stop::Parked(_) => "parked",
+        Stop::RanAhead => "ran ahead",
         Stop::DryRun { .. } => "dry run",
         Stop::TimedOut(_) => "timed out",
         Stop::TooLate => "too late",
         Stop::Cancelled { .. } => "cancelled",
         Stop::Panicked => "panicked",
         Stop::Discarded(_) => "discarded",
+        Stop::Unapplied(_) => "unapplied",
         Stop::NotCommitted { .. } => "not committed",
         Stop::Withheld(_) => "withheld",
         Stop::Aborted { .. } => "aborted",

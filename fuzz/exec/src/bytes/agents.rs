@@ -4,7 +4,7 @@
 use eclusa_approvals::{KeyKind, PersonKey};
 use eclusa_config::jsonc;
 use eclusa_connect::{
-    AGENTS, HookVerdict, InstallFacts, ResultNote, acp_call, acp_is_yes, acp_permission_answer,
+    AGENTS, HookVerdict, InstallFacts, ResultNote, acp_answer, acp_call, acp_permission_answer,
     acp_wrap_servers,
 };
 use serde_json::Value;
@@ -103,7 +103,7 @@ fn requests(bytes: &[u8]) {
     let Ok(mut value) = serde_json::from_slice::<Value>(bytes) else { return };
     let method = value.get("method").and_then(Value::as_str).unwrap_or_default().to_owned();
     let params = value.get_mut("params").map(Value::take).unwrap_or_default();
-    let _ = (acp_call(&method, &params), acp_is_yes(&value));
+    let _ = (acp_call(&method, &params), acp_answer(&value, true));
     let _ = acp_permission_answer(&params, true);
     let mut params = params;
     let _ = acp_wrap_servers(&mut params, "eclusa");

@@ -69,6 +69,8 @@ fn take(open: &Mutex<OpenQuestions>, line: &str) {
     let answer = match text("answer") {
         "once" => Answer::Once,
         "session" => Answer::Session,
+        "edits" => Answer::Edits,
+        "review" => Answer::Review,
         "no" => Answer::No(text("reason").to_owned()),
         "abort" => Answer::Abort,
         _ => return,

@@ -20,7 +20,7 @@ use tokio::sync::oneshot;
 
 use super::{LineWriter, line};
 use crate::commands::tickets::random_name;
-use crate::{acp_is_yes, acp_question};
+use crate::{acp_answer, acp_question};
 
 tokio::task_local! {
     /// The call that the current task judges.
@@ -119,13 +119,21 @@ impl Approver for EditorApprover {
                 NotAsked::Unavailable("the call came from no agent of an editor".to_owned())
             })?;
             let text = format!("eclusa asks:\n\n{}", fenced(&question_text(question)));
-            let params = acp_question(&call.session, &call.id, &title(question), &text);
+            let params = acp_question(
+                &call.session,
+                &call.id,
+                &title(question),
+                &text,
+                question.offers_edits(),
+            );
             let answer = self.0.request("session/request_permission", params).await;
             let answer =
                 answer.ok_or_else(|| NotAsked::Unavailable("the editor is gone".to_owned()))?;
             match answer.get("result") {
-                Some(result) if acp_is_yes(result) => Ok(Answer::Once),
-                Some(_) => Ok(Answer::No("denied in the editor".to_owned())),
+                Some(result) => {
+                    let said = acp_answer(result, question.offers_edits());
+                    Ok(said.unwrap_or_else(|| Answer::No("denied in the editor".to_owned())))
+                }
                 None => Err(NotAsked::Failed("the editor could not ask".to_owned())),
             }
         })

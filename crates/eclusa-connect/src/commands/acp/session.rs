@@ -112,9 +112,9 @@ impl AcpSession {
                 self.note_numbers(id, numbers);
                 Judgement::Allowed
             }
-            Ok(AgentCallOutcome::Ticketed(number, words)) => {
-                self.note_numbers(id, number);
-                let (program, args) = (words.first(), words.get(1..));
+            Ok(AgentCallOutcome::Ticketed(command)) => {
+                self.note_numbers(id, command.number);
+                let (program, args) = (command.words.first(), command.words.get(1..));
                 Judgement::Rewritten(json!({
                     "sessionId": self.id, "command": program, "args": args,
                     "cwd": self.agent.root(),
@@ -135,6 +135,7 @@ impl AcpSession {
             tool,
             directory: self.agent.root().to_str(),
             in_sandbox: tool == "terminal/create",
+            ahead: None,
             participants,
         }
     }

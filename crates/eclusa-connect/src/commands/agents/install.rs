@@ -85,6 +85,9 @@ pub(super) fn install(
         return Err(failure);
     }
     screen.line(&format!("{agent} is connected ({})", scope.name()))?;
+    for what in agent.questions() {
+        screen.line(&format!("questions: {what}"))?;
+    }
     if let Some(what) = agent.to_confirm(scope == InstallScope::Managed) {
         screen.line(&format!("you still need to: {what}"))?;
     }

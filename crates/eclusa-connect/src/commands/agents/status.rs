@@ -360,6 +360,7 @@ impl AgentStatus {
             "to_confirm": self.to_confirm(),
             "open": self.open(),
             "problems": self.problems,
+            "questions": self.agent.questions(),
         })
     }
 
@@ -370,28 +371,28 @@ impl AgentStatus {
             (Some(proof), None) => format!("  (proven here with {})", proof.version),
             (None, None) => "  (not proven here)".to_owned(),
         };
-        let line = format!("{:<12} {}{proof}", self.agent.name, self.level.name());
-        screen.line(&sanitize(&line))?;
-        for file in &self.by {
-            screen.line(&sanitize(&format!("  by {}", file.display())))?;
-        }
-        let server = if self.server { "connected" } else { "not connected" };
-        screen.line(&format!("  eclusa's tools: {server}"))?;
+        let (name, level) = (self.agent.name, self.level.name());
+        screen.line(&sanitize(&format!("{name:<12} {level}{proof}")))?;
+        let mut by = self.by.iter().map(|it| sanitize(&format!("  by {}", it.display())));
+        by.try_for_each(|it| screen.line(&it))?;
+        let not = if self.server { "" } else { "not " };
+        screen.line(&format!("  eclusa's tools: {not}connected"))?;
         for (behind, place) in [(true, "behind the gate"), (false, "not behind the gate")] {
-            let names = self.servers(behind);
+            let names = self.servers(behind).join(", ");
             if !names.is_empty() {
-                screen.line(&sanitize(&format!("  servers {place}: {}", names.join(", "))))?;
+                screen.line(&sanitize(&format!("  servers {place}: {names}")))?;
             }
         }
         for server in &self.others {
-            if let ServerPosition::Left(why) = server.position {
-                screen.line(&sanitize(&format!("    {}: {why}", server.name)))?;
-            }
+            let ServerPosition::Left(why) = server.position else { continue };
+            screen.line(&sanitize(&format!("    {}: {why}", server.name)))?;
         }
         let problems = self.problems.iter().map(|it| format!("  problem: {it}"));
         let confirm = self.to_confirm().into_iter().map(|it| format!("  you still need to: {it}"));
         let open = self.open().into_iter().map(|it| format!("  not covered: {it}"));
-        for line in problems.chain(confirm).chain(open) {
+        let asks = self.agent.questions().map(|it| format!("  questions: {it}"));
+        let asks = asks.into_iter().filter(|_| self.holds());
+        for line in problems.chain(asks).chain(confirm).chain(open) {
             screen.line(&sanitize(&line))?;
         }
         Ok(())

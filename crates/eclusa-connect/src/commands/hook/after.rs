@@ -6,7 +6,9 @@ use eclusa::{Origin, ToolCall};
 use eclusa_tools::{OwnerClient, search::without_hidden};
 use serde_json::json;
 
-use super::{PersonAsked, allowed_calls::digest, own_server, pre_images, session::HookSession};
+use super::{
+    PersonAsked, ahead, allowed_calls::digest, own_server, pre_images, session::HookSession,
+};
 use crate::commands::{agent_session::delegated, tickets::ExecTicket};
 use crate::{HookEvent, MappedCall, ResultNote};
 
@@ -60,6 +62,7 @@ pub(super) async fn record(session: &HookSession, event: &HookEvent) -> Result<R
 
 /// The session is over: what was allowed and never came back goes on record.
 pub(super) async fn end(session: &HookSession) -> Result<(), String> {
+    ahead::end_prompt(session).await?;
     for call in session.calls.take_all() {
         let args = json!({
             "tool": call.tool, "outcome": "unreturned", "failed": false, "of": call.number,

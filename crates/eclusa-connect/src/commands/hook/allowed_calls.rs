@@ -18,6 +18,9 @@ const CLOSED: &str = "closed";
 /// The file in which an older program kept what brought text from outside into a session.
 const TAINT: &str = "taint";
 
+/// How the files of questions begin.
+const PROMPT: &str = "prompt-";
+
 /// A call that was allowed, and has not come back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct AllowedCall {
@@ -31,6 +34,17 @@ pub(super) struct AllowedCall {
     pub(super) ticket: bool,
 }
 
+/// A question that the agent asks its person about a command that has run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct OpenPrompt {
+    /// The ticket that a yes runs.
+    pub(super) ticket: String,
+    /// The call that ran.
+    pub(super) call: u64,
+    /// What the second hook asks, where that asks.
+    pub(super) text: String,
+}
+
 /// The open calls of a session, one file each.
 #[derive(Debug, Clone)]
 pub(super) struct AllowedCalls {
@@ -39,6 +53,8 @@ pub(super) struct AllowedCalls {
     key: CallKey,
     /// Digest of the event's input.
     input: String,
+    /// The file of the question that whoever makes the call asks.
+    prompt: String,
 }
 
 /// How one call of a session is told from the others.
@@ -70,7 +86,26 @@ impl AllowedCalls {
             None => CallKey::Tool(hash(&event.tool)),
         };
         let directory = paths.agents().join("sessions").join(session);
-        AllowedCalls { directory, key, input: digest(&event.input) }
+        let prompt = format!("{PROMPT}{}", hash(event.subagent.as_deref().unwrap_or_default()));
+        AllowedCalls { directory, key, input: digest(&event.input), prompt }
+    }
+
+    /// Keeps the question that the agent asks now.
+    pub(super) fn keep_prompt(&self, prompt: &OpenPrompt) -> io::Result<()> {
+        let text = serde_json::to_vec(prompt).map_err(io::Error::other)?;
+        self.write(&self.prompt, &text)
+    }
+
+    /// The question that the agent asked last.
+    pub(super) fn prompt(&self) -> Option<OpenPrompt> {
+        serde_json::from_slice(&fs::read(self.directory.join(&self.prompt)).ok()?).ok()
+    }
+
+    /// The same, which is over.
+    pub(super) fn take_prompt(&self) -> Option<OpenPrompt> {
+        let prompt = self.prompt()?;
+        remove(&self.directory.join(&self.prompt)).ok()?;
+        Some(prompt)
     }
 
     /// Keeps a call that was allowed.

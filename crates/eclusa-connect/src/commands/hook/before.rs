@@ -3,6 +3,7 @@
 use std::{
     env,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use eclusa::{
@@ -14,7 +15,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 
 use super::{
-    PersonAsked, agent_denials,
+    PersonAsked, agent_denials, ahead,
     allowed_calls::{AllowedCall, digest},
     own_server,
     pre_images::DelegatedEdits,
@@ -23,8 +24,9 @@ use super::{
 use crate::commands::{
     agent_session::{AgentCall, AgentCallOutcome, Participants, delegated},
     servers::gateway_lease::{is_held, parent},
+    tickets::ExecTicket,
 };
-use crate::{HookEvent, HookVerdict, MappedCall, server_name, shell_quoted};
+use crate::{HookEvent, HookVerdict, MappedCall, agents::RewrittenAsk, server_name};
 
 /// Said of every call of a session that is closed.
 const CLOSED: &str = "this session is closed: another hook or plugin put its own command in the \
@@ -57,8 +59,13 @@ pub(super) async fn judge(
         tool: &event.tool,
         directory: event.directory.as_deref(),
         in_sandbox,
+        ahead: ahead::terms(session, event).filter(|_| in_sandbox && can_ask(session, event)),
         participants: &participants,
     };
+    if is_shell {
+        ahead::end_prompt(session).await?;
+    }
+    asking.allow(call.ahead.map_or(Duration::ZERO, |it| it.time));
     let outcome = match mapped {
         // It passes the gate of our server, if that is what it is.
         MappedCall::OwnServer { tool } => {
@@ -66,6 +73,11 @@ pub(super) async fn judge(
                 None => return Ok(HookVerdict::Allow { context: None }),
                 Some(doubt) => call.refuse(&event.tool, doubt).await?,
             }
+        }
+        _ if names_ticket(session, event) => {
+            let why = "it names a ticket: what eclusa has put in the place of a command is run by \
+                       the agent, and by nobody else";
+            call.refuse(&event.tool, why.to_owned()).await?
         }
         _ if session.calls.is_closed() => call.refuse(&event.tool, CLOSED.to_owned()).await?,
         MappedCall::Internal(tool) => {
@@ -104,14 +116,14 @@ pub(super) async fn judge(
             keep(session, event, numbers.last().copied(), &event.input, false)?;
             Ok(ask.map_or(HookVerdict::Allow { context: None }, HookVerdict::Ask))
         }
-        AgentCallOutcome::Ticketed(number, words) => {
-            let words: Vec<String> = words.iter().map(|it| shell_quoted(it)).collect();
+        AgentCallOutcome::Ticketed(command) => {
+            let (line, asks) = ahead::asking(session, event, &command)?;
             let mut input = event.input.clone();
             if let Some(fields) = input.as_object_mut() {
-                fields.insert("command".to_owned(), words.join(" ").into());
+                fields.insert("command".to_owned(), line.into());
             }
-            keep(session, event, number, &input, true)?;
-            Ok(HookVerdict::Rewrite { input, context: None, ask })
+            keep(session, event, command.number, &input, true)?;
+            Ok(HookVerdict::Rewrite { input, context: None, ask: asks.or(ask) })
         }
     }
 }
@@ -125,7 +137,7 @@ pub(super) fn confirm(session: &HookSession, event: &HookEvent) -> HookVerdict {
         _ => session.calls.is_allowed(&event.tool),
     };
     match allowed {
-        true => HookVerdict::Allow { context: None },
+        true => ahead::second(session, event).unwrap_or(HookVerdict::Allow { context: None }),
         false => HookVerdict::Deny(
             "eclusa: the hook that judges this call gave no answer, so it is refused; make the call \
              again"
@@ -136,10 +148,21 @@ pub(super) fn confirm(session: &HookSession, event: &HookEvent) -> HookVerdict {
 
 /// True when the agent itself asks its person what we would ask.
 fn agent_asks(session: &HookSession, event: &HookEvent, in_sandbox: bool) -> bool {
-    let attended = is_attended();
+    let shows_it = !in_sandbox || ahead::road(event) == RewrittenAsk::Comments;
+    can_ask(session, event) && shows_it
+}
+
+/// True when somebody sits in front of the agent whom it asks.
+fn can_ask(session: &HookSession, event: &HookEvent) -> bool {
     let queued = session.agent.ctx.config.on_no_approver == OnNoApprover::Queue;
-    let shows_it = event.agent.hooks.as_ref().is_some_and(|it| !in_sandbox || it.asks_rewritten);
-    event.can_ask(attended) && shows_it && !queued
+    event.can_ask(is_attended()) && !queued
+}
+
+/// True when a call, as the model wrote it, names a ticket that is still good.
+fn names_ticket(session: &HookSession, event: &HookEvent) -> bool {
+    let tickets = ExecTicket::names(&session.agent.ctx.paths.agents());
+    let input = event.input.to_string();
+    tickets.iter().any(|it| input.contains(it.as_str()))
 }
 
 /// Whether a person sits in front of the agent. Claude Code says no of itself wherever it has no

@@ -33,6 +33,7 @@ impl HookSession {
         let name = format!("{}:{}", event.agent.name, event.session);
         let mut agent = AgentSession::open(global, Surface::Hook, &root, name, client)?;
         let calls = AllowedCalls::new(&agent.ctx.paths, event);
+        agent.subagent.clone_from(&event.subagent);
         agent.old_taint = calls.old_taint();
         Ok(HookSession { agent, calls })
     }

@@ -8,8 +8,8 @@ use tokio::sync::MutexGuard;
 
 use super::{required, tainted, waiting};
 use crate::{
-    Answer, AnswerGiven, Approver, CallUses, Event, NotAsked, OnNoApprover, Question, Rules, Run,
-    Stop, Validated,
+    Answer, AnswerGiven, Approver, CallUses, Event, Hash, NotAsked, OnNoApprover, Question, Rules,
+    Run, Stop, Validated,
     audit::body::Approval,
     gate::{Setup, allowance, pending::Keeping, sessions},
     stop::Decider,
@@ -55,6 +55,8 @@ pub(super) struct Inquiry<'a> {
     /// Whether the rule of an allowance alone allows what is asked; `None` where only a person
     /// who is asked now can.
     pub(super) covers: Option<&'a (dyn Fn(&Rules) -> bool + Sync)>,
+    /// What an answer for files of the session would have to cover.
+    pub(super) edits: &'a [Hash],
     /// Keeps the run whose changes it is about, before it waits for somebody who may be away.
     pub(super) keeping: Option<&'a Keeping<'a>>,
     /// True while the call runs: nobody comes back for the answer then.
@@ -76,7 +78,8 @@ impl Inquiry<'_> {
         let (setup, run) = (self.setup, self.run);
         // Who must answer is proven in the queue, and nowhere else.
         let required = required::is_required(&self.question);
-        let queued = run.park || required || setup.on_no_approver == OnNoApprover::Queue;
+        let queued =
+            run.park || run.ahead || required || setup.on_no_approver == OnNoApprover::Queue;
         let queue = setup.approval_queue.as_ref().filter(|_| queued);
         // Whoever never waits asks nobody who would have to be waited for.
         let present = if run.park || required { &[][..] } else { &setup.approvers[..] };
@@ -100,7 +103,9 @@ impl Inquiry<'_> {
                 Answerer::Allowance => self.allowance(uses).await,
                 Answerer::Approver(approver) => {
                     // Git may write its files while a person thinks: what it was is noted before.
-                    if let Some(keeping) = self.keeping.filter(|it| it.changes_git()) {
+                    // What ran ahead is taken by another process.
+                    let ahead = self.run.ahead;
+                    if let Some(keeping) = self.keeping.filter(|it| ahead || it.changes_git()) {
                         keeping.keep(&self.question.binding).await?;
                     }
                     self.ask(approver, &self.question, &mut progress).await?
@@ -139,7 +144,10 @@ impl Inquiry<'_> {
     }
 
     fn covered_by(&self) -> Option<String> {
-        sessions::covering(self.setup, self.run, self.question.grant.as_ref())
+        let grant = self.question.grant.as_ref();
+        let edits = || sessions::covering_edits(self.setup, self.run, self.edits);
+        let covered = sessions::covering(self.setup, self.run, grant);
+        covered.or_else(|| self.question.offers_edits().then(edits).flatten())
     }
 
     async fn allowance(&self, uses: &mut CallUses) -> Option<AskOutcome> {
@@ -181,7 +189,7 @@ impl Inquiry<'_> {
         }
         self.emit_asked(progress);
         // Only the queue can do without waiting.
-        let wait = !(self.run.park || self.run.park_absent);
+        let wait = !(self.run.park || self.run.park_absent || self.run.ahead);
         let asking = async { approver.submit(question, wait).await };
         let asking = tokio::time::timeout(question.time, AssertUnwindSafe(asking).catch_unwind());
         let answered = tokio::select! {

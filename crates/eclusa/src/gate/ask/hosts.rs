@@ -22,12 +22,13 @@ pub(in crate::gate) async fn ask_about_hosts(
     hosts: &[String],
 ) -> Option<OpenedHosts> {
     // Whoever does not wait for answers has nobody to ask while the call runs.
-    if run.park {
+    if run.park || run.ahead {
         return None;
     }
     let question = question(setup, run, call, hosts);
     let (covers, keeping) = (None, None);
-    let inquiry = Inquiry { setup, run, call, question, covers, keeping, running: true };
+    let inquiry =
+        Inquiry { setup, run, call, question, covers, edits: &[], keeping, running: true };
     let outcome = inquiry.answer(&mut CallUses::default()).await;
     inquiry.conclude(&outcome, runs);
     match outcome {

@@ -1,0 +1,23 @@
+//! Answers that a question does not offer.
+
+use eclusa::{Answer, Question};
+
+/// Why this answer could not be meant; `None`: it is offered.
+pub(super) fn not_offered(question: &Question, reference: &str, answer: &Answer) -> Option<String> {
+    let whole = question.preview().is_none_or(|it| it.whole);
+    match answer {
+        Answer::Session if question.grant.is_none() || !whole => {
+            Some(format!("approval {reference} is about this call alone; leave out `--session`"))
+        }
+        Answer::Edits if !question.offers_edits() || !whole => {
+            Some(format!("approval {reference} is not about edits alone; leave out `--edits`"))
+        }
+        Answer::Review if !question.offers_review() => Some(format!(
+            "approval {reference}: it has run, or is not staged; leave out `--review`"
+        )),
+        Answer::Edit(_) if !question.can_edit() => Some(format!(
+            "approval {reference}: it has run, and its changes can be applied or refused, not edited"
+        )),
+        _ => None,
+    }
+}
