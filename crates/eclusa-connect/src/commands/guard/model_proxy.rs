@@ -168,3 +168,6 @@ fn is_of_service(path: &str) -> bool {
     let climbs = plain.split(['/', '?', '\\']).any(|it| it == "..");
     path.starts_with('/') && !path.starts_with("//") && !climbs && !path.contains('\\')
 }
+
+#[cfg(test)]
+mod tests;
