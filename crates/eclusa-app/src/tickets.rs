@@ -120,6 +120,9 @@ impl From<&CallUses> for TicketUses {
 }
 
 impl ExecTicket {
+    /// How many digits the name of a ticket has.
+    pub const NAME_LENGTH: usize = 32;
+
     /// A ticket that is good from now on.
     pub fn new(global: &Global, paths: &Paths, config: &Hash) -> ExecTicket {
         ExecTicket {
@@ -268,7 +271,7 @@ fn directory(agents: &Path) -> PathBuf {
 }
 
 fn is_name(name: &str) -> bool {
-    name.len() == 32 && name.bytes().all(|it| it.is_ascii_hexdigit())
+    name.len() == ExecTicket::NAME_LENGTH && name.bytes().all(|it| it.is_ascii_hexdigit())
 }
 
 fn mark(agents: &Path, name: &str) -> PathBuf {

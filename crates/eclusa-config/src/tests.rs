@@ -71,8 +71,8 @@ const NAMED_TABLES: [&str; 9] = [
 ];
 
 /// Tables that a file may have, and that the shipped one has not.
-const OPTIONAL_TABLES: [&str; 4] =
-    ["approvals.", "diagnostics.", "checkpoint.", "reverse_thinker."];
+const OPTIONAL_TABLES: [&str; 5] =
+    ["approvals.", "diagnostics.", "checkpoint.", "fleet.", "reverse_thinker."];
 
 /// Every key of the schema that is a plain value is in the shipped file, so that there is
 /// one place to read what there is.

@@ -42,7 +42,7 @@ Examples:
   eclusa approvals show 12                      one of them, in full
   eclusa approvals yes 12                       approve it, this once
   eclusa approvals yes web:12 --like            and every other one that is identical
-  eclusa approvals no 12 'not on a Friday'      refuse it, and tell the model why
+  eclusa approvals no 12 not on a Friday        refuse it, and tell the model why
   eclusa approvals edit 12 command='make test'  run this instead, if the rules allow it
   eclusa approvals revoke 12                    take a yes back that was not used yet
   eclusa approvals serve                        the same, and the log, in a browser
@@ -99,8 +99,7 @@ pub(crate) enum ApprovalsCommand {
         /// Which one, as `list` shows it
         approval: String,
         /// What to tell the model
-        #[arg(default_value = "")]
-        reason: String,
+        reason: Vec<String>,
         /// Refuse every pending one that is identical, too
         #[arg(long)]
         like: bool,
@@ -184,7 +183,7 @@ pub(super) async fn run(global: &Global, args: ApprovalsArgs) -> Result<Exit, Fa
             return Ok(if refused { Exit::Failed } else { Exit::Done });
         }
         ApprovalsCommand::No { approval, reason, like } => {
-            say(queues, &approval, like, Answer::No(reason), "no", &mut screen).await?;
+            say(queues, &approval, like, Answer::No(reason.join(" ")), "no", &mut screen).await?;
         }
         ApprovalsCommand::Edit { approval, args } => {
             let answer = Answer::Edit(call_args::read(&args)?);
@@ -388,8 +387,8 @@ async fn offered(queue: &WorkspaceQueue, id: u64, answer: &Answer) -> Result<(),
         return Ok(());
     }
     let question = queue.queue.get(id).await.map_err(failed)?.question;
-    not_offered(&question, &queue.reference(id), answer)
-        .map_or(Ok(()), |it| Err(Failure::failed(it)))
+    let why = not_offered(&question, &queue.reference(id), answer);
+    why.map_or(Ok(()), |it| Err(Failure::failed(it)))
 }
 
 fn failed(err: QueueError) -> Failure {

@@ -19,7 +19,15 @@ fn command(world: &World, command: &str, subagent: Option<&str>) -> Ran {
         call["agent_id"] = subagent.into();
     }
     let hook = run(world.command(&["hook", "claude-code"]), &call.to_string());
-    crate::hook::shell(world, &crate::hook::rewritten(&hook))
+    let answer = &hook.json()["hookSpecificOutput"];
+    match answer["updatedInput"]["command"].as_str() {
+        Some(line) => crate::hook::shell(world, line),
+        // What a rule asks about is asked before, and refused there.
+        None => {
+            assert_eq!(answer["permissionDecision"], "deny", "{hook:?}");
+            Ran { code: 3, ..hook }
+        }
+    }
 }
 
 fn waiting(world: &World) -> usize {

@@ -76,8 +76,8 @@ pub(super) struct AgentCall<'a> {
     pub(super) directory: Option<&'a str>,
     /// True when a shell command is to run in our sandbox, with a ticket.
     pub(super) in_sandbox: bool,
-    /// How a shell command runs ahead of its question; `None`: it does not.
-    pub(super) ahead: Option<AheadTerms>,
+    /// How a shell command runs ahead of its question, found out where one would; `None`: it does not.
+    pub(super) ahead: Option<&'a (dyn Fn() -> Option<AheadTerms> + Sync)>,
     /// Who takes part in it.
     pub(super) participants: &'a (dyn Fn() -> Participants + Sync),
 }

@@ -377,8 +377,7 @@ async fn compare<T: Send + 'static>(
     comparing.await.ok()
 }
 
-/// What git knows of the changes, read away from the threads that calls pass on. Where that fails,
-/// nothing is known.
+/// What git knows of the changes, read away from the threads that calls pass on; nothing where that fails.
 pub(super) async fn facts(workspace: &Workspace, changes: &Arc<Changes>) -> RepositoryFacts {
     let (workspace, changes) = (workspace.clone(), changes.clone());
     let reading = tokio::task::spawn_blocking(move || repository::facts(&workspace, &changes));

@@ -65,7 +65,7 @@ impl AgentCall<'_> {
     /// Runs the command ahead, where its verdict is that it is staged; `None`: it runs by its ticket.
     pub(super) async fn run_ahead(
         &self,
-        terms: AheadTerms,
+        terms: &(dyn Fn() -> Option<AheadTerms> + Sync),
         args: &Value,
         directory: &str,
     ) -> Result<Option<AgentCallOutcome>, String> {
@@ -77,6 +77,7 @@ impl AgentCall<'_> {
         if !staged || mode == Mode::Yolo {
             return Ok(None);
         }
+        let Some(terms) = terms() else { return Ok(None) };
         let command = args.get("command").and_then(Value::as_str).unwrap_or_default();
         let asks = Arc::new(NotedQuestion { room: terms.room, noted: Mutex::default() });
         let order = AheadOrder {

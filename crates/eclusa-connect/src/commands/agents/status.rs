@@ -390,9 +390,8 @@ impl AgentStatus {
         let problems = self.problems.iter().map(|it| format!("  problem: {it}"));
         let confirm = self.to_confirm().into_iter().map(|it| format!("  you still need to: {it}"));
         let open = self.open().into_iter().map(|it| format!("  not covered: {it}"));
-        let asks = self.agent.questions().map(|it| format!("  questions: {it}"));
-        let asks = asks.into_iter().filter(|_| self.holds());
-        for line in problems.chain(asks).chain(confirm).chain(open) {
+        let asks = self.agent.questions().map(|it| format!("  questions: {it}")).into_iter();
+        for line in problems.chain(asks.filter(|_| self.holds())).chain(confirm).chain(open) {
             screen.line(&sanitize(&line))?;
         }
         Ok(())

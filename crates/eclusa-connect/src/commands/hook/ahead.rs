@@ -6,6 +6,7 @@ use std::{
     fs::{self, OpenOptions},
     os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use eclusa_config::jsonc;
@@ -34,13 +35,19 @@ pub(super) fn road(event: &HookEvent) -> RewrittenAsk {
     event.agent.hooks.as_ref().map_or(RewrittenAsk::Never, |it| it.asks_rewritten)
 }
 
+/// How long commands of this event may run ahead, as far as that is known without a look at the agent.
+pub(super) fn time(session: &HookSession, event: &HookEvent) -> Duration {
+    let planning = event.mode.as_deref() == Some("plan");
+    match road(event) {
+        RewrittenAsk::Never => Duration::ZERO,
+        _ if planning || event.is_foreign => Duration::ZERO,
+        _ => session.agent.ctx.config.agents.ahead,
+    }
+}
+
 /// How commands of this event run ahead; `None` where nobody was seen to be asked so.
 pub(super) fn terms(session: &HookSession, event: &HookEvent) -> Option<AheadTerms> {
-    let time = session.agent.ctx.config.agents.ahead;
-    let planning = event.mode.as_deref() == Some("plan");
-    if time.is_zero() || planning || event.is_foreign {
-        return None;
-    }
+    let time = Some(time(session, event)).filter(|it| !it.is_zero())?;
     let agent = process(event);
     let room = agent.and_then(terminal_of);
     let room = match road(event) {

@@ -53,19 +53,22 @@ pub(super) async fn judge(
         ..session.participants(asking)
     };
     let is_shell = shell.is_some();
+    let may_run_ahead = in_sandbox && can_ask(session, event);
+    let time = if may_run_ahead { ahead::time(session, event) } else { Duration::ZERO };
+    let terms = || ahead::terms(session, event);
     let call = AgentCall {
         session: &session.agent,
         id: id(event),
         tool: &event.tool,
         directory: event.directory.as_deref(),
         in_sandbox,
-        ahead: ahead::terms(session, event).filter(|_| in_sandbox && can_ask(session, event)),
+        ahead: if time.is_zero() { None } else { Some(&terms) },
         participants: &participants,
     };
     if is_shell {
         ahead::end_prompt(session).await?;
     }
-    asking.allow(call.ahead.map_or(Duration::ZERO, |it| it.time));
+    asking.allow(time);
     let outcome = match mapped {
         // It passes the gate of our server, if that is what it is.
         MappedCall::OwnServer { tool } => {
@@ -160,8 +163,13 @@ fn can_ask(session: &HookSession, event: &HookEvent) -> bool {
 
 /// True when a call, as the model wrote it, names a ticket that is still good.
 fn names_ticket(session: &HookSession, event: &HookEvent) -> bool {
-    let tickets = ExecTicket::names(&session.agent.ctx.paths.agents());
     let input = event.input.to_string();
+    // Few inputs have so many digits in a row, and only these are worth a look at the tickets.
+    let mut digits = input.split(|it: char| !it.is_ascii_hexdigit());
+    if !digits.any(|it| it.len() >= ExecTicket::NAME_LENGTH) {
+        return false;
+    }
+    let tickets = ExecTicket::names(&session.agent.ctx.paths.agents());
     tickets.iter().any(|it| input.contains(it.as_str()))
 }
 

@@ -139,7 +139,7 @@ async fn a_workspace_in_the_home_directory_is_staged_as_well() {
 async fn a_host_that_was_tried_is_named() {
     eclusa_testing::needs!(Namespaces);
     let world = World::yes();
-    let script = "curl -sS https://crates.example 2>&1; echo x > a";
+    let script = "curl -sS https://$(printf crates).example 2>&1; echo x > a";
     let reply = world.bash(script).await;
     assert!(reply.text().contains("403"), "{}", reply.content());
     assert!(
