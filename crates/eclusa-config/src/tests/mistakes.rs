@@ -99,7 +99,7 @@ fn rules_that_cannot_be_meant_are_refused() {
     assert_snapshot!(wrong("[[rules]]\ndecision = 'allow'\ntool = 'a'\nuntil = 'soon'"), @"eclusa.toml:4:9: `soon` is not a time; write it like `2026-12-01T18:00:00Z`, or a date alone");
     assert_snapshot!(wrong("[[rules]]\ndecision = 'allow'\ntool = 'a'\nexcept = 'secret-file'"), @"eclusa.toml:4:10: no rule of this file or below is called `secret-file`; did you mean `secret-files`?");
     assert_snapshot!(wrong("[[rules]]\ndecision = 'ask'\neffects = { deleted = '5' }"), @"eclusa.toml:3:11: `5` compares nothing; write `> 5` or `<= 5`");
-    assert_snapshot!(wrong("[[rules]]\nid = 'secret-files'\ndecision = 'ask'"), @"eclusa.toml:2:6: a rule is called `secret-files` already, at defaults:212");
+    assert_snapshot!(wrong("[[rules]]\nid = 'secret-files'\ndecision = 'ask'"), @"eclusa.toml:2:6: a rule is called `secret-files` already, at defaults:215");
     assert_snapshot!(wrong("without = ['secret-file']"), @"eclusa.toml:1:12: no rule below is called `secret-file`; did you mean `secret-files`?");
 }
 
