@@ -21,8 +21,8 @@ fn a_link_on_the_way_to_the_workspace_leads_nobody_outside() {
     let mine = outside.path().join(name);
     fs::write(&mine, "mine").unwrap();
     let (above, target) = (above.display(), outside.path().display());
-    let swapped =
-        world.bash(&format!("mv {above} /tmp/away && ln -s {target} {above} && echo swapped"));
+    let swapped = world
+        .bash(&format!("mv '{above}' /tmp/away && ln -s '{target}' '{above}' && echo swapped"));
     assert!(swapped.text().contains("swapped"), "{}", swapped.text());
     assert_eq!(world.bash("echo next").text(), "next\n");
     assert_eq!(fs::read_to_string(&mine).unwrap(), "mine");
