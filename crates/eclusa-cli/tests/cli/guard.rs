@@ -343,3 +343,19 @@ fn what_an_agent_writes_for_itself_stays_with_its_workspace() {
     let other = guard(&world, address, &options, &["claude", "-p", "x"]);
     assert!(other.out.contains("found 0") && other.out.contains("others []"), "{other:?}");
 }
+
+/// What it leaves running could write to its own directory, which is real.
+#[test]
+fn a_guarded_agent_leaves_nothing_running() {
+    eclusa_testing::needs!(Namespaces);
+    let (address, _told) = model();
+    let long = crate::exec::mark("7531.7");
+    let leaves = format!(
+        "#!/usr/bin/env python3\nimport os\nif os.fork() == 0:\n    os.setsid()\n    \
+         for it in (0, 1, 2): os.close(it)\n    os.execvp('sleep', ['sleep', '{long}'])\nprint('left')\n"
+    );
+    let world = with_agent(World::new(), &leaves);
+    let ran = guard(&world, address, &["--staged", "--discard"], &["claude", "-p", "x"]);
+    assert!(ran.out.contains("left"), "{ran:?}");
+    assert_eq!(crate::exec::running(&long), 0, "{ran:?}");
+}

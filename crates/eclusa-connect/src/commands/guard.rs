@@ -11,7 +11,7 @@ use std::{
 
 use clap::Args;
 use eclusa::{Blocked, Files, Hash};
-use eclusa_tools::{Sandboxes, WriteTracking};
+use eclusa_tools::{JobHome, Sandboxes, WriteTracking};
 use rustix::{
     fs::{AtFlags, Mode, OFlags, mkdirat, openat, renameat, unlinkat},
     io::Errno,
@@ -266,6 +266,8 @@ fn sandboxes(
     settings.model_proxy = Some(model_proxy.service().clone());
     settings.terminal = terminal.map(Arc::new);
     settings.read_only = form == GuardForm::Live;
+    // What the agent leaves running could write to its own directory, which is real.
+    settings.jobs = JobHome::Nowhere;
     let sandboxes = shell::with_settings(settings)?;
     match sandboxes.write_tracking() {
         WriteTracking::Overlay => Ok(sandboxes),
