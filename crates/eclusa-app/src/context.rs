@@ -8,9 +8,7 @@ use std::{
 
 use eclusa::{
     AuditSink, Decision, Files, Hash, Mode, Redactor, Registry, Rule, Run, Scene, Spool, Workspace,
-    policy::{EffectLimits, denied_outright},
-    registry::Registered,
-    spool::MemorySpool,
+    policy::outright_denials, registry::Registered, spool::MemorySpool,
 };
 use eclusa_config::{Config, Layer};
 use eclusa_tools::{JobHome, SandboxSettings, Sandboxes};
@@ -140,14 +138,23 @@ impl AppContext {
             examples: self.example_tools,
         };
         let registry = tools.registry()?;
-        let (rules, effects) = (self.config.rules.clone(), self.config.effects.clone());
-        registry.hide(move |tool| denial(&rules, &effects, tool).is_some());
+        let (rules, no_delete) = self.denials();
+        if !rules.is_empty() || no_delete {
+            registry.hide(move |tool| denial(&rules, no_delete, tool).is_some());
+        }
         Ok(registry)
     }
 
     /// What denies every call of a tool, if anything does: models are not offered it.
     pub fn denial(&self, tool: &Registered) -> Option<String> {
-        denial(&self.config.rules, &self.config.effects, tool)
+        let (rules, no_delete) = self.denials();
+        denial(&rules, no_delete, tool)
+    }
+
+    /// The rules that deny whole tools, and whether deleting is switched off.
+    fn denials(&self) -> (Vec<Rule>, bool) {
+        let no_delete = self.config.effects.delete == Decision::Deny;
+        (outright_denials(&self.config.rules), no_delete)
     }
 
     /// The files of the workspace, as tools reach them.
@@ -218,10 +225,10 @@ fn is_contextual(tool: &str) -> bool {
     CONTEXTUAL_TOOLS.contains(&tool) || tool.starts_with("agent_") || tool.starts_with("agent.")
 }
 
-fn denial(rules: &[Rule], effects: &EffectLimits, tool: &Registered) -> Option<String> {
-    if effects.delete == Decision::Deny && tool.facts().audit_operation == "delete" {
+fn denial(rules: &[Rule], no_delete: bool, tool: &Registered) -> Option<String> {
+    if no_delete && tool.facts().audit_operation == "delete" {
         return Some("`effects.delete`".to_owned());
     }
-    let rule = denied_outright(rules, tool.name(), tool.facts(), tool.server())?;
+    let rule = rules.iter().find(|it| it.names_tool(tool.name(), tool.facts(), tool.server()))?;
     Some(format!("the rule at {}", rule.written_at()))
 }

@@ -26,7 +26,7 @@ pub use judge::Policy;
 pub use matcher::{Matcher, Pointer};
 pub use mode_rule::ModeRule;
 pub use names::Names;
-pub use rule::{Access, Rule, denied_outright};
+pub use rule::{Access, Rule, outright_denials};
 pub use validity::{ContextNeeds, CountedRule, JudgeContext, Validity};
 pub use visibility::HiddenPaths;
 

@@ -16,7 +16,7 @@ use crate::ui::{
     failure::{Exit, Failure},
     gates::GateParts,
     reply,
-    screen::Screen,
+    screen::{Screen, sanitize},
     servers,
     signals::cancel_on_signal,
     surface::Surface,
@@ -149,14 +149,17 @@ pub fn only(registry: &Registry, names: &[String]) -> Result<Arc<[String]>, Fail
     let own = |name: &String| match registry.get(name) {
         Some(tool) => Ok(tool.name().to_owned()),
         None if name.starts_with("mcp_") => Ok(name.clone()),
-        None => {
-            let near = registry.nearest(name).into_iter().next();
-            let near = near.map(|it| format!("; did you mean `{it}`?")).unwrap_or_default();
-            Err(Failure::usage(format!("no tool is called `{name}`{near}"))
-                .hint("`eclusa tools` lists them"))
-        }
+        None => Err(unknown_tool(registry, name)),
     };
     names.iter().map(own).collect()
+}
+
+/// No tool has this name, or one that is near it has.
+pub fn unknown_tool(registry: &Registry, name: &str) -> Failure {
+    let near = registry.nearest(name).into_iter().next();
+    let near = near.map(|it| format!("; did you mean `{it}`?")).unwrap_or_default();
+    Failure::usage(format!("no tool is called `{}`{near}", sanitize(name)))
+        .hint("`eclusa tools` lists them")
 }
 
 /// The text of the answer, where it is one, and its calls.

@@ -91,7 +91,8 @@ async fn declare(
                 WhichTools::All => registry.visible(),
                 WhichTools::Only(names) => registry.only(names).map_err(Failure::usage)?,
             };
-            screen.foreign(&fenced::instruction(&tools, &ctx.scene()))?;
+            let offered: Vec<_> = tools.into_iter().filter(|it| !registry.is_hidden(it)).collect();
+            screen.foreign(&fenced::instruction(&offered, &ctx.scene()))?;
         }
         Some(wire) => {
             let declared = registry.declare(wire, &which, &ctx.scene());
@@ -127,12 +128,7 @@ fn show_all(
             }
         }
         ToolsCommand::Show { tool } => {
-            let tool = registry.get(&tool).ok_or_else(|| {
-                let near = registry.nearest(&tool).into_iter().next();
-                let near = near.map(|it| format!("; did you mean `{it}`?")).unwrap_or_default();
-                Failure::usage(format!("no tool is called `{}`{near}", sanitize(&tool)))
-                    .hint("`eclusa tools` lists them")
-            })?;
+            let tool = registry.get(&tool).ok_or_else(|| feed::unknown_tool(registry, &tool))?;
             match json {
                 true => screen.json(&described(ctx, &tool, &scene))?,
                 false => {

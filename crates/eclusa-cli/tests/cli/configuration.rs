@@ -175,18 +175,8 @@ fn what_the_administrator_wrote_is_on_top() {
          [[rules]]\ndecision = \"ask\"\ncommand = \"git push\"\n",
     );
     let elsewhere = |args: &[&str]| {
-        let eclusa = world.command(args);
-        #[expect(clippy::disallowed_methods, reason = "the test starts the binary elsewhere")]
-        let mut command = std::process::Command::new("unshare");
-        let mount = "mount -t tmpfs none /etc && mkdir /etc/eclusa && \
-                     cp \"$1\" /etc/eclusa/eclusa.toml && shift && exec \"$@\"";
-        command.args(["-rm", "sh", "-c", mount, "sh"]).arg(&top);
-        command.arg(eclusa.get_program()).args(eclusa.get_args());
-        command.current_dir(world.path("workspace")).env_clear();
-        command.envs(eclusa.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        let output = command.output().unwrap();
-        let text = |it: &[u8]| String::from_utf8_lossy(it).into_owned();
-        (output.status.code(), text(&output.stdout), text(&output.stderr))
+        let ran = world.under_administrator(&top, args);
+        (Some(ran.code), ran.out, ran.err)
     };
     let (code, out, err) = elsewhere(&["run", "time"]);
     assert_eq!(code, Some(3), "{out}{err}");

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::{
     hook::{before, claude, rewritten, shell},
-    jobs::{jobs, until},
-    world::{Ran, World},
+    jobs::jobs,
+    world::{Ran, World, until},
 };
 
 fn call(world: &World, input: Value) -> Ran {

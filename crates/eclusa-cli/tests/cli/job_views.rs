@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::{
     hook::{before, claude, rewritten, shell},
-    jobs::{jobs, until},
-    world::{Ran, World},
+    jobs::jobs,
+    world::{Ran, World, until},
 };
 
 fn world() -> World {

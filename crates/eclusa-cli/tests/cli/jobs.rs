@@ -1,16 +1,12 @@
 //! What goes on after a call: held by the owner of its session, told, listed, followed and ended.
 
-use std::{
-    fs,
-    path::PathBuf,
-    time::{Duration, Instant},
-};
+use std::{fs, path::PathBuf};
 
 use serde_json::{Value, json};
 
 use crate::{
     hook::{before, claude, event, rewritten, shell},
-    world::{Ran, World},
+    world::{Ran, World, until},
 };
 
 const SERVE: &str = "python3 -m http.server 5173 --bind 127.0.0.1";
@@ -37,18 +33,6 @@ fn start(world: &World, command: &str) -> Ran {
 
 pub(crate) fn jobs(world: &World) -> Vec<Value> {
     world.eclusa(&["--json", "jobs"]).json()["jobs"].as_array().unwrap().clone()
-}
-
-/// Looks until it is so.
-pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let began = Instant::now();
-    while began.elapsed() < Duration::from_secs(60) {
-        if let Some(found) = look() {
-            return found;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    panic!("never: {what}");
 }
 
 fn listens(world: &World, job: u64) {

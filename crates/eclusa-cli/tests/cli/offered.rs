@@ -23,6 +23,11 @@ fn a_tool_that_a_rule_denies_outright_is_offered_on_no_wire_and_a_person_is_told
         let before = all.eclusa(&["tools", "--shape", shape]).out;
         assert!(names(&before, "write"), "{shape}: {before}");
     }
+    let named = world.eclusa(&["tools", "--shape", "anthropic", "--only", "write,read"]).out;
+    assert!(
+        named.contains("\"name\":\"read\"") && !named.contains("\"name\":\"write\""),
+        "{named}"
+    );
     let listed = world.eclusa(&["tools"]);
     assert!(listed.out.contains("Not offered to models: the rule at "), "{listed:?}");
     let found = world.eclusa(&["--json", "run", "tool_search", r#"{"query": "write"}"#]);

@@ -107,6 +107,20 @@ impl World {
         self.without(&[], args, input)
     }
 
+    /// Runs the binary where this is the administrator's file, in namespaces of its own.
+    pub(crate) fn under_administrator(&self, file: &Path, args: &[&str]) -> Ran {
+        let eclusa = self.command(args);
+        #[expect(clippy::disallowed_methods, reason = "the test starts the binary elsewhere")]
+        let mut command = Command::new("unshare");
+        let mount = "mount -t tmpfs none /etc && mkdir /etc/eclusa && \
+                     cp \"$1\" /etc/eclusa/eclusa.toml && shift && exec \"$@\"";
+        command.args(["-rm", "sh", "-c", mount, "sh"]).arg(file);
+        command.arg(eclusa.get_program()).args(eclusa.get_args());
+        command.current_dir(self.path("workspace")).env_clear();
+        command.envs(eclusa.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        run(command, "")
+    }
+
     /// The same without some variables of the environment.
     pub(crate) fn without(&self, variables: &[&str], args: &[&str], input: &str) -> Ran {
         let mut command = self.command(args);
@@ -199,9 +213,14 @@ pub(crate) fn alive(pid: &str) -> bool {
 
 /// Waits until something holds: for what another process does, and no longer than a minute.
 pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    until(what, || holds().then_some(()));
+}
+
+/// The same for something that is to be found.
+pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     for _ in 0..6_000 {
-        if holds() {
-            return;
+        if let Some(found) = look() {
+            return found;
         }
         std::thread::sleep(std::time::Duration::from_millis(10));
     }

@@ -19,7 +19,7 @@ mod outright;
 mod paths;
 mod protects;
 pub(crate) use applies::Subject;
-pub use outright::denied_outright;
+pub use outright::outright_denials;
 pub(crate) use paths::Paths;
 use paths::blocked_by;
 
@@ -322,16 +322,7 @@ impl Rule {
 
     /// True when it does not apply to every call.
     pub fn has_conditions(&self) -> bool {
-        self.tools.is_some()
-            || self.servers.is_some()
-            || !self.classes.is_empty()
-            || !self.args.is_empty()
-            || self.command.is_some()
-            || !self.commands.is_empty()
-            || self.paths.is_some()
-            || self.domains.is_some()
-            || self.access.is_some()
-            || self.effects.is_some()
+        self.tools.is_some() || self.servers.is_some() || self.asks_beyond_names()
     }
 
     /// True when it is about single commands of shell text.

@@ -104,18 +104,8 @@ fn a_fleet_of_the_administrator_is_mandatory() {
     let machine = World::with(&named(&other));
     let top = machine.write("top.toml", &named(&fleet));
     let elsewhere = |args: &[&str]| {
-        let eclusa = machine.command(args);
-        #[expect(clippy::disallowed_methods, reason = "the test starts the binary elsewhere")]
-        let mut command = std::process::Command::new("unshare");
-        let mount = "mount -t tmpfs none /etc && mkdir /etc/eclusa && \
-                     cp \"$1\" /etc/eclusa/eclusa.toml && shift && exec \"$@\"";
-        command.args(["-rm", "sh", "-c", mount, "sh"]).arg(&top);
-        command.arg(eclusa.get_program()).args(eclusa.get_args());
-        command.current_dir(machine.path("workspace")).env_clear();
-        command.envs(eclusa.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        let output = command.output().unwrap();
-        let text = |it: &[u8]| String::from_utf8_lossy(it).into_owned();
-        (output.status.code().unwrap(), text(&output.stdout) + &text(&output.stderr))
+        let ran = machine.under_administrator(&top, args);
+        (ran.code, ran.out + &ran.err)
     };
     let (_, out) = elsewhere(&["check", "note", "text=x"]);
     assert!(out.starts_with("ask") && out.contains("is stale here"), "{out}");

@@ -44,7 +44,7 @@ impl Registry {
             }
         }
         let tools: Vec<Arc<Registered>> = match shown {
-            WhichTools::All => now.visible().into_iter().filter(|it| !self.is_hidden(it)).collect(),
+            WhichTools::All => now.visible(),
             WhichTools::Only(names) => names
                 .iter()
                 .map(|name| {
@@ -52,7 +52,8 @@ impl Registry {
                 })
                 .collect::<Result<_, _>>()?,
         };
-        let tools: Vec<Value> = tools.iter().map(|tool| declaration(wire, tool, scene)).collect();
+        let offered = tools.iter().filter(|it| !self.is_hidden(it));
+        let tools: Vec<Value> = offered.map(|tool| declaration(wire, tool, scene)).collect();
         let rendered = Arc::new(match wire {
             Wire::Gemini => json!([{"functionDeclarations": tools}]),
             _ => Value::Array(tools),
