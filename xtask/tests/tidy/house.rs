@@ -181,7 +181,7 @@ fn the_mission_table_is_whole_and_names_tests_that_exist() {
 
 #[test]
 fn pages_name_only_tests_that_exist() {
-    let pages = ["ARCHITECTURE.md", "SECURITY.md", "CONTRIBUTING.md"];
+    let pages = ["ARCHITECTURE.md", "SECURITY.md", "CONTRIBUTING.md", "workshop/approvals.md"];
     let pages = SOURCES.iter().filter(|it| pages.contains(&it.path.as_str()));
     none(pages.flat_map(|it| mission::named_tests(it, &SOURCES)).collect());
 }

@@ -192,7 +192,7 @@ impl Import {
                  they tried",
             )?;
             screen.line(
-                "take them out of the other file and put `eclusa mcp` there: see docs/agents.md",
+                "take them out of the other file and put `eclusa mcp` there: see docs/servers.md",
             )?;
         }
         Ok(())

@@ -99,7 +99,7 @@ fn servers_of_every_agent_are_brought_over_without_any_value() {
       WEB_KEY
     agents that hand on only what they are told to need these names too: `env_vars` in Codex, `env` in Gemini CLI
     they reach no host until `hosts` names it; `eclusa servers test NAME` says which they tried
-    take them out of the other file and put `eclusa mcp` there: see docs/agents.md
+    take them out of the other file and put `eclusa mcp` there: see docs/servers.md
     ");
     let config = world.read("config/eclusa/eclusa.toml");
     assert!(!config.contains("very-secret") && !ran.out.contains("very-secret"), "{config}");
