@@ -105,5 +105,5 @@ pub fn left_out(config: &Config, paths: &Paths) -> Option<String> {
 pub fn unusable(errors: ConfigErrors) -> Failure {
     let lines: Vec<String> = errors.0.iter().map(ConfigError::with_excerpt).collect();
     Failure::usage(format!("configuration error:\n  {}", lines.join("\n  ")))
-        .hint("`man eclusa.toml` and docs/configuration.md describe every key")
+        .hint("`eclusa man eclusa.toml` and docs/configuration.md describe every key")
 }

@@ -44,8 +44,8 @@ use typed_approval::{ChangeChoice, ShownChanges, TerminalPerson, TypedApproval};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  eclusa exec -- make test                      a program and its arguments, each as typed
-  eclusa exec -- 'make && ./run | tail'         one word alone is shell text, as with `sh -c`
+  eclusa exec make test                         a program and its arguments, each as typed
+  eclusa exec 'make && ./run | tail'            one word alone is shell text, as with `sh -c`
   eclusa exec --discard -- ./configure          preview: show what it would change
   eclusa exec --apply -- cargo fmt              apply without asking, if the rules allow it
   eclusa exec --allow-net packages.example -- cargo fetch
@@ -74,7 +74,7 @@ pub struct ExecArgs {
     #[arg(long, value_name = "TICKET", hide = true, conflicts_with_all = ["apply", "discard"])]
     pub ticket: Option<String>,
     /// The command: a program and its arguments, or one word of shell text
-    #[arg(required_unless_present = "ticket", last = true, value_name = "COMMAND")]
+    #[arg(required_unless_present = "ticket", trailing_var_arg = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }
 
@@ -160,7 +160,7 @@ pub async fn run_in(
 }
 
 /// Where in the workspace the person stands: their command runs there.
-fn below(workspace: &Path) -> Option<String> {
+pub fn below(workspace: &Path) -> Option<String> {
     let here = std::env::current_dir().ok()?.canonicalize().ok()?;
     let below = here.strip_prefix(workspace).ok()?.to_str()?;
     (!below.is_empty()).then(|| below.to_owned())

@@ -96,6 +96,8 @@ pub(crate) enum Command {
     CompleteWords {
         /// What to print
         kind: completions::WordKind,
+        /// The tool, for its arguments
+        of: Option<String>,
     },
 }
 
@@ -146,7 +148,9 @@ pub(crate) async fn run(
         Command::Agents(command) => agents::run(&global, command).await,
         Command::Doctor(_) => doctor::run(&global).await,
         Command::Disk(args) => disk::run(&open_anyway(&global)?, &args, global.json),
-        Command::Check(args) => check::run(&open(&global)?, args, global.json).await,
+        Command::Check(args) => {
+            check::run(&open(&global)?, args, global.verbose > 0, global.json).await
+        }
         Command::Tools(args) => tools::run(&open(&global)?, args, global.json).await,
         Command::Feed(args) => feed::run(&open(&global)?, args, global.json).await,
         Command::Ask(args) => ask::run(&open(&global)?, args, global.json).await,
@@ -177,7 +181,9 @@ pub(crate) async fn run(
         Command::Overview => overview::run(&global).await,
         Command::Completions(args) => completions::run(&args, program()),
         Command::Man(args) => man::run(&args, program()),
-        Command::CompleteWords { kind } => completions::words(&global, kind),
+        Command::CompleteWords { kind, of } => {
+            completions::words(&global, kind, of.as_deref()).await
+        }
         Command::Init(args) => init::run(&global, &args),
     }
 }

@@ -40,14 +40,14 @@ impl<'a> Check<'a> {
                 None => {
                     let wanted: Vec<&str> =
                         choices.iter().filter_map(|it| wanted(self.resolved(it))).collect();
-                    self.kind(value, &span, path, &wanted);
+                    self.kind(schema, value, &span, path, &wanted);
                 }
             };
         }
         if accepts(schema, value) {
             self.inner(schema, value, &span, path);
         } else {
-            self.kind(value, &span, path, &Vec::from_iter(wanted(schema)));
+            self.kind(schema, value, &span, path, &Vec::from_iter(wanted(schema)));
         }
     }
 
@@ -133,11 +133,25 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn kind(&mut self, value: &DeValue<'_>, span: &Span, path: &str, wanted: &[&str]) {
+    fn kind(
+        &mut self,
+        schema: &Value,
+        value: &DeValue<'_>,
+        span: &Span,
+        path: &str,
+        wanted: &[&str],
+    ) {
         let mut wanted = wanted.to_vec();
         wanted.dedup();
         let text = format!("`{path}` must be {}, not {}", wanted.join(" or "), kind(value));
-        self.problems.push(Problem::new(span, text));
+        let secret = path.ends_with(".key");
+        let help = match secret {
+            true => Some(
+                "never write the key itself here: `key = { env = \"NAME\" }` names the variable that holds it".to_owned(),
+            ),
+            false => how_to_write(schema, value, path),
+        };
+        self.problems.push(Problem { help, secret, ..Problem::new(span, text) });
     }
 
     fn resolved(&self, schema: &'a Value) -> &'a Value {
@@ -145,6 +159,27 @@ impl<'a> Check<'a> {
         let name = name.and_then(|it| it.strip_prefix("#/$defs/"));
         name.and_then(|it| self.root.get("$defs")?.get(it)).unwrap_or(schema)
     }
+}
+
+/// How a value of the wrong kind was probably meant.
+fn how_to_write(schema: &Value, value: &DeValue<'_>, path: &str) -> Option<String> {
+    let wants = |name: &str| schema.get("type").is_some_and(|it| it == name);
+    let about = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+    match value {
+        DeValue::Integer(number) if wants("string") && is_time(about) => {
+            Some(format!("write `\"{}s\"`", number.as_str()))
+        }
+        DeValue::Table(_) if wants("array") => Some(format!("write `[[{path}]]`")),
+        DeValue::String(text) if wants("integer") && text.parse::<u64>().is_ok() => {
+            Some("write it without quotes".to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// Whether a description is that of a time.
+fn is_time(about: &str) -> bool {
+    ["Time ", "How long"].iter().any(|it| about.starts_with(it))
 }
 
 fn unknown_word(span: &Span, path: &str, text: &str, words: Vec<&str>) -> Problem {

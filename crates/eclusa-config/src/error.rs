@@ -106,11 +106,13 @@ pub(super) struct Problem {
     pub(super) span: Range<usize>,
     pub(super) message: String,
     pub(super) help: Option<String>,
+    /// Whether the line may hold a secret, and is not shown.
+    pub(super) secret: bool,
 }
 
 impl Problem {
     pub(super) fn new(span: &Range<usize>, message: impl Into<String>) -> Problem {
-        Problem { span: span.clone(), message: message.into(), help: None }
+        Problem { span: span.clone(), message: message.into(), help: None, secret: false }
     }
 
     pub(super) fn help(self, help: impl Into<String>) -> Problem {
@@ -131,7 +133,8 @@ impl Problem {
 
     pub(super) fn in_file(self, file: &str, text: &str) -> ConfigError {
         let (line, column) = place(text, self.span.start);
-        let source_line = text.lines().nth(line - 1).unwrap_or_default().to_owned();
+        let shown = text.lines().nth(line - 1).filter(|_| !self.secret);
+        let source_line = shown.unwrap_or_default().to_owned();
         let meant = text.get(self.span.clone()).unwrap_or_default();
         let width = meant.lines().next().unwrap_or_default().chars().count().max(1);
         let (message, help) = (self.message, self.help);

@@ -2,6 +2,8 @@
 //!
 //! Everything that is particular to an agent stands in its [`AgentSpec`].
 
+use std::path::PathBuf;
+
 use serde_json::Value;
 
 use crate::guard::GuardSpec;
@@ -13,6 +15,7 @@ mod cursor;
 mod event;
 mod gemini;
 mod opencode;
+mod past_calls;
 mod questions;
 mod result;
 mod spec;
@@ -21,8 +24,9 @@ mod windsurf;
 mod zed;
 
 pub use event::{HookEvent, HookEventKind, ToolResult, UnreadableEvent};
+pub use past_calls::PastCall;
 pub use spec::{AgentSpec, UnknownAgent};
-pub(crate) use spec::{DenialSpec, LaunchSpec, RewrittenAsk};
+pub(crate) use spec::{DenialSpec, RewrittenAsk};
 
 /// All agents that are known here.
 pub static AGENTS: &[&AgentSpec] = &[
@@ -50,9 +54,14 @@ impl AgentSpec {
     /// The agent whose program this is, and how it is guarded.
     pub(crate) fn of_program(program: &str) -> Option<(&'static AgentSpec, &'static GuardSpec)> {
         let name = program.rsplit('/').next().unwrap_or_default();
-        let mut launched = AGENTS.iter().filter_map(|it| Some((*it, it.launch.as_ref()?)));
-        let (agent, launch) = launched.find(|(_, launch)| launch.program == name)?;
-        Some((agent, launch.guard.as_ref()?))
+        let agent = AGENTS.iter().find(|it| it.program == name)?;
+        Some((agent, agent.launch.as_ref()?.guard.as_ref()?))
+    }
+
+    /// Its program, if it is on the `PATH`.
+    pub(crate) fn installed(&self) -> Option<PathBuf> {
+        let path = std::env::var_os("PATH")?;
+        std::env::split_paths(&path).map(|it| it.join(self.program)).find(|it| it.is_file())
     }
 }
 

@@ -35,8 +35,8 @@ pub use acp::{
     acp_wrap_servers,
 };
 pub use agents::{
-    AGENTS, AgentSpec, HookEvent, HookEventKind, ToolResult, UnknownAgent, UnreadableEvent,
-    server_lists, servers_in,
+    AGENTS, AgentSpec, HookEvent, HookEventKind, PastCall, ToolResult, UnknownAgent,
+    UnreadableEvent, server_lists, servers_in,
 };
 pub use answer::{HookOutput, HookVerdict, ResultNote};
 pub use entries::{EntryFile, InstallFacts, SettingsEntry, shell_quoted};

@@ -24,12 +24,26 @@ pub fn parse_since(text: &str) -> Result<Since, String> {
     if let Some(ago) = ago(text) {
         return Ok(Since::Ago(ago));
     }
+    if let Some(day) = day(text, now()) {
+        return Ok(Since::Time(day));
+    }
     Timestamp::read(text).map(Since::Time).ok_or_else(|| {
         format!(
-            "`{text}` is not a call number, a duration or a date; write `12`, `10m` (s, m, h, d) \
-             or `2026-03-01 09:30` (UTC)"
+            "`{text}` is not a call number, a duration or a date; write `12`, `10m` (s, m, h, d), \
+             `yesterday` or `2026-03-01 09:30` (UTC)"
         )
     })
+}
+
+/// The beginning of today or of the day before, in UTC as all times here.
+fn day(text: &str, now: u64) -> Option<Timestamp> {
+    const DAY: u64 = 86_400_000;
+    let today = now - now % DAY;
+    match text {
+        "today" => Some(Timestamp(today)),
+        "yesterday" => Some(Timestamp(today.saturating_sub(DAY))),
+        _ => None,
+    }
 }
 
 /// A whole number and a unit.

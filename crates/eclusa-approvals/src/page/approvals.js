@@ -202,6 +202,10 @@ function begin() {
   count();
 }
 const resting = () => document.body.matches(".resting");
+// On a narrow screen nobody says yes before the end of the text was on it.
+const narrow = matchMedia("(max-width: 800px)");
+const unread = (button) => narrow.matches && !button.matches(".no, [data-abort], [data-open=no]")
+  && ($(".answers")?.getBoundingClientRect().top ?? 0) > innerHeight;
 function rest() {
   document.body.classList.add("resting");
   clearTimeout(rest.timer);
@@ -237,6 +241,7 @@ document.addEventListener("click", (event) => {
   if (button.id === "help-button") $("#help").showModal();
   else if (button.id === "passkey") busily(addPasskey);
   else if (resting()) return;
+  else if (unread(button)) say("read it to its end first", true);
   else if (is.answer) answer(is.answer);
   else if (is.open) open(is.open);
   else if ("all" in is) answer("once", { all: true });

@@ -58,7 +58,10 @@ pub(crate) async fn inbox(view: &PageView, named: Option<(&str, u64)>) -> Option
         None => first,
     };
     let mut body = Html::default();
-    body.raw("<div class=\"columns\"><section class=\"list\" aria-label=\"Pending approvals\">");
+    // On a narrow screen a question that is named stands alone, and the list without one.
+    let alone = if named.is_some() || groups.is_empty() { " alone" } else { "" };
+    body.element("<div class=\"columns", alone, "\">");
+    body.raw("<section class=\"list\" aria-label=\"Pending approvals\">");
     search_form(view.parameter("q"), "Search what waits", &mut body);
     for it in failed {
         body.element(
@@ -74,6 +77,9 @@ pub(crate) async fn inbox(view: &PageView, named: Option<(&str, u64)>) -> Option
         body.raw("<p class=\"faint\">More wait: answer some of these, or search for others.</p>");
     }
     body.raw("</section><section class=\"detail\" aria-live=\"off\">");
+    if named.is_some() {
+        body.raw("<p class=\"back\"><a href=\"/inbox\">← Inbox</a></p>");
+    }
     match open {
         Some((workspace, id)) => body.raw(full(view, workspace, id, now).await?.as_str()),
         None => body.raw("<div class=\"empty card\"><img src=\"/icon.svg\" alt=\"\" width=\"64\" height=\"64\"><h1>Nothing waits</h1><p>New questions appear here by themselves.</p></div>"),

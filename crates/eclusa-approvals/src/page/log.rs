@@ -215,7 +215,10 @@ fn effects(view: &PageView, key: &str, number: u64, body: &mut Html) {
             Some('-') => "<span class=\"line del\">",
             _ => "<span class=\"line\">",
         });
-        body.text(visible(line)).raw("</span>\n");
+        // Where a line of code begins is no secret of it.
+        let text = line.trim_start_matches([' ', '+', '-']);
+        let (begins, text) = line.split_at(line.len() - text.len());
+        body.text(begins).text(visible(text)).raw("</span>\n");
     }
     body.raw("</pre>");
     if effects.can_undo {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use eclusa::audit::calls::subject;
 use serde_json::Value;
 
 use crate::ui::screen::Style;
@@ -56,21 +57,9 @@ impl EndedCall {
     }
 }
 
-/// The arguments in one line: the only one by itself, others by name.
+/// What a call is about, in one line: its command, path or host.
 pub(super) fn brief(args: &Value) -> String {
-    let text = match args {
-        Value::Object(fields) => {
-            let field = |(name, value): (&String, &Value)| match value {
-                Value::String(text) if fields.len() == 1 => text.clone(),
-                Value::String(text) => format!("{name}={text}"),
-                value => format!("{name}={value}"),
-            };
-            fields.iter().map(field).collect::<Vec<_>>().join(" ")
-        }
-        Value::Null => String::new(),
-        other => other.to_string(),
-    };
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = subject(args).split_whitespace().collect::<Vec<_>>().join(" ");
     match text.char_indices().nth(MAX_ARGS) {
         Some((end, _)) => text.get(..end).unwrap_or_default().to_owned() + "…",
         None => text,

@@ -13,6 +13,7 @@ use eclusa_approvals::People;
 use rustix::termios::tcgetwinsize;
 use serde_json::json;
 
+mod list;
 mod not_offered;
 mod serve;
 mod signer;
@@ -30,6 +31,7 @@ use crate::{
     signals::asked_to_end,
     timestamp::Timestamp,
 };
+use list::list;
 use not_offered::not_offered;
 use serve::ServeArgs;
 pub(super) use signer::Signer;
@@ -186,7 +188,7 @@ pub(super) async fn run(global: &Global, args: ApprovalsArgs) -> Result<Exit, Fa
             say(queues, &approval, like, Answer::No(reason.join(" ")), "no", &mut screen).await?;
         }
         ApprovalsCommand::Edit { approval, args } => {
-            let answer = Answer::Edit(call_args::read(&args)?);
+            let answer = Answer::Edit(call_args::read(&args, None)?);
             say(queues, &approval, false, answer, "edited", &mut screen).await?;
         }
         ApprovalsCommand::Abort { approval } => {
@@ -201,34 +203,6 @@ pub(super) async fn run(global: &Global, args: ApprovalsArgs) -> Result<Exit, Fa
     }
     screen.flush()?;
     Ok(Exit::Done)
-}
-
-/// Every question in full: nobody should say yes to what they have not seen.
-async fn list(
-    queues: &[WorkspaceQueue],
-    page: QuestionPage,
-    json: bool,
-    screen: &mut Screen,
-) -> Result<(), Failure> {
-    let mut none = true;
-    for queue in queues {
-        let waiting = queue.queue.list(page).await.map_err(failed)?;
-        none &= waiting.is_empty();
-        for queued in &waiting {
-            match json {
-                true => screen.json(&as_json(queue, queued))?,
-                false => show(queue, queued, screen).await?,
-            }
-        }
-        if waiting.len() == page.limit && !json {
-            let last = waiting.last().map_or(0, |it| it.id);
-            screen.line(&format!("more may wait: `eclusa approvals list --after {last}`"))?;
-        }
-    }
-    match none && !json {
-        true => Ok(screen.line("no pending approvals")?),
-        false => Ok(()),
-    }
 }
 
 /// Prints each question once, when it comes in, also those of workspaces that are new.

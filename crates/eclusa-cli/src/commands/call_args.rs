@@ -6,6 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::failure::Failure;
 
+pub(super) mod from_here;
+
 /// The longest arguments that are read from stdin, in bytes.
 const MAX_STDIN: u64 = 64 * 1024 * 1024;
 
@@ -14,9 +16,10 @@ pub(super) fn from_stdin(typed: &[String]) -> bool {
     matches!(typed, [only] if only == "-")
 }
 
-/// Reads arguments: none is `{}`, `-` is stdin, `{…}` is JSON, anything else `key=text` or
-/// `key:=json`.
-pub(super) fn read(typed: &[String]) -> Result<Value, Failure> {
+/// Reads arguments: none is `{}`, `-` is stdin, `{…}` is JSON, anything else `key=text` or `key:=json`. By
+/// the tool's schema a word without a key is its one required argument, and text is a number or a truth value
+/// where nothing else fits.
+pub(super) fn read(typed: &[String], schema: Option<&Value>) -> Result<Value, Failure> {
     match typed {
         [] => Ok(Value::Object(Map::new())),
         [only] if only == "-" => {
@@ -25,13 +28,13 @@ pub(super) fn read(typed: &[String]) -> Result<Value, Failure> {
             from_json(&piped)
         }
         [only] if is_json(only) => from_json(only),
-        words => from_words(words),
+        words => from_words(words, schema),
     }
 }
 
-/// Whoever begins with a bracket or a quote, or wrote something without a key, meant JSON.
+/// Whoever begins with a bracket or a quote meant JSON.
 fn is_json(text: &str) -> bool {
-    text.trim_start().starts_with(['{', '[', '"']) || !text.contains('=')
+    text.trim_start().starts_with(['{', '[', '"'])
 }
 
 fn from_json(text: &str) -> Result<Value, Failure> {
@@ -46,22 +49,18 @@ fn from_json(text: &str) -> Result<Value, Failure> {
     }
 }
 
-fn from_words(words: &[String]) -> Result<Value, Failure> {
+fn from_words(words: &[String], schema: Option<&Value>) -> Result<Value, Failure> {
     let mut fields = Map::new();
-    for word in words {
-        let (key, value) = word.split_once('=').ok_or_else(|| {
-            Failure::usage(format!("`{word}` is not an argument"))
-                .hint("write `key=text`, or `key:=json` for numbers, booleans and lists")
-        })?;
-        let (key, value) = match key.strip_suffix(':') {
-            Some(key) => {
-                let value = serde_json::from_str(value).map_err(|err| {
-                    Failure::usage(format!("the value of `{key}` is not valid JSON: {err}"))
-                        .hint(format!("for text, write `{key}=…`"))
-                })?;
-                (key, value)
-            }
-            None => (key, Value::from(value)),
+    for (place, word) in words.iter().enumerate() {
+        let (key, value) = match word.split_once('=') {
+            Some((key, value)) => read_pair(key, value, schema)?,
+            None => match schema.and_then(one_required).filter(|_| place == 0) {
+                Some(key) => (key, Value::from(word.as_str())),
+                None => {
+                    return Err(Failure::usage(format!("`{word}` is not an argument"))
+                        .hint("write `key=text`, or `key:=json` for numbers, booleans and lists"));
+                }
+            },
         };
         if key.is_empty() {
             return Err(Failure::usage(format!("`{word}` has no name before the `=`")));
@@ -71,6 +70,50 @@ fn from_words(words: &[String]) -> Result<Value, Failure> {
         }
     }
     Ok(Value::Object(fields))
+}
+
+fn read_pair<'a>(
+    key: &'a str,
+    value: &str,
+    schema: Option<&Value>,
+) -> Result<(&'a str, Value), Failure> {
+    let Some(key) = key.strip_suffix(':') else {
+        let plain = schema.and_then(|it| as_the_schema_wants(key, value, it));
+        return Ok((key, plain.unwrap_or_else(|| Value::from(value))));
+    };
+    let value = serde_json::from_str(value).map_err(|err| {
+        Failure::usage(format!("the value of `{key}` is not valid JSON: {err}"))
+            .hint(format!("for text, write `{key}=…`"))
+    })?;
+    Ok((key, value))
+}
+
+/// The number or truth value that this text is, where the schema takes no text there.
+fn as_the_schema_wants(key: &str, text: &str, schema: &Value) -> Option<Value> {
+    let wanted = schema.get("properties")?.get(key)?.get("type")?;
+    let wants = |name: &str| match wanted {
+        Value::String(one) => one == name,
+        Value::Array(several) => several.iter().any(|it| it == name),
+        _ => false,
+    };
+    if wants("string") {
+        return None;
+    }
+    let value: Value = serde_json::from_str(text).ok()?;
+    let fits = match &value {
+        Value::Number(_) => wants("integer") || wants("number"),
+        Value::Bool(_) => wants("boolean"),
+        _ => false,
+    };
+    fits.then_some(value)
+}
+
+/// The argument that the tool cannot do without, if there is one alone and it is text.
+fn one_required(schema: &Value) -> Option<&str> {
+    let [one] = schema.get("required")?.as_array()?.as_slice() else { return None };
+    let name = one.as_str()?;
+    let kind = schema.get("properties")?.get(name)?.get("type")?;
+    (kind == "string").then_some(name)
 }
 
 #[cfg(test)]

@@ -6,9 +6,10 @@ use eclusa::{Decision, Gate, Origin, PermissionClass, Reason, ToolCall};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 
-use super::call_args;
+use super::call_args::{self, from_here::seen_from_root};
 use crate::{
     context::AppContext,
+    exec,
     failure::{Exit, Failure},
     screen::{Screen, Style, sanitize},
     servers,
@@ -24,6 +25,7 @@ mod rule_hint;
 #[command(after_help = "\
 Examples:
   eclusa check bash command='npm install'
+  eclusa check -v bash command='npm install'    each command in it as it was read
   eclusa --mode yolo check read path=.env
   eclusa check --jsonl < calls.jsonl            one {\"id\", \"tool\", \"args\"} a line
 
@@ -47,7 +49,12 @@ pub(crate) struct CheckArgs {
 /// The longest line that is read.
 const MAX_LINE: u64 = 16 * 1024 * 1024;
 
-pub(super) async fn run(ctx: &AppContext, call: CheckArgs, json: bool) -> Result<Exit, Failure> {
+pub(super) async fn run(
+    ctx: &AppContext,
+    call: CheckArgs,
+    whole: bool,
+    json: bool,
+) -> Result<Exit, Failure> {
     let gate = ctx.judge()?;
     let registry = gate.registry().clone();
     let behind = match &call.tool {
@@ -56,33 +63,51 @@ pub(super) async fn run(ctx: &AppContext, call: CheckArgs, json: bool) -> Result
         Some(tool) => servers::wake(ctx, &registry, tool).await?,
         None => None,
     };
-    let said = say(ctx, &gate, call, json);
+    let said = say(ctx, &gate, call, whole, json);
     if let Some(behind) = behind {
         behind.close().await;
     }
     said
 }
 
-fn say(ctx: &AppContext, gate: &Gate, call: CheckArgs, json: bool) -> Result<Exit, Failure> {
+fn say(
+    ctx: &AppContext,
+    gate: &Gate,
+    call: CheckArgs,
+    whole: bool,
+    json: bool,
+) -> Result<Exit, Failure> {
     let Some(tool) = call.tool.filter(|_| !call.jsonl) else {
         let stdin = BufReader::with_capacity(256 * 1024, io::stdin().lock());
         let stdout = io::BufWriter::with_capacity(256 * 1024, io::stdout().lock());
         many(gate, stdin, stdout)?;
         return Ok(Exit::Done);
     };
-    let args = call_args::read(&call.args)?;
-    one(ctx, gate, ToolCall::new("check", tool, args).from(Origin::Person), json)
+    let known = gate.registry().get(&tool);
+    let mut args = call_args::read(&call.args, known.as_ref().map(|it| it.schema()))?;
+    if let Some(ours) = known.as_ref().filter(|it| it.server().is_none())
+        && let Some(below) = exec::below(&ctx.paths.workspace)
+    {
+        seen_from_root(&mut args, ours.schema(), &below);
+    }
+    one(ctx, gate, ToolCall::new("check", tool, args).from(Origin::Person), whole, json)
 }
 
-/// One call, with the whole path to the decision.
-fn one(ctx: &AppContext, gate: &Gate, call: ToolCall, json: bool) -> Result<Exit, Failure> {
+/// One call: the decision, and the path to it.
+fn one(
+    ctx: &AppContext,
+    gate: &Gate,
+    call: ToolCall,
+    whole: bool,
+    json: bool,
+) -> Result<Exit, Failure> {
     let mut screen = Screen::stdout();
     let refused = match gate.explain(call.clone()) {
         Ok(explanation) => {
             let change = rule_hint::smallest(ctx, gate.registry(), &call, &explanation);
             match json {
                 true => screen.json(&render::as_json(&explanation, &change))?,
-                false => render::print(&explanation, &change, &mut screen)?,
+                false => render::print(&explanation, &change, whole, &mut screen)?,
             }
             explanation.verdict.decision == Decision::Deny
         }

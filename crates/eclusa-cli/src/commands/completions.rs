@@ -4,13 +4,15 @@
 use std::io::Write;
 
 use clap_complete::Shell;
-use eclusa::audit::calls::last_calls;
+use eclusa::{approve::QuestionPage, audit::calls::last_calls, workspace::UndoStatus};
+use eclusa_chat::Archive;
 
 use crate::{
     context::AppContext,
     failure::{Exit, Failure},
     global::Global,
     paths::Paths,
+    queues,
     screen::{Screen, sanitize},
 };
 
@@ -28,6 +30,14 @@ pub(crate) enum WordKind {
     Tools,
     /// Numbers of calls
     Calls,
+    /// Numbers of calls whose changes can be undone
+    Undoable,
+    /// Pending approvals
+    Approvals,
+    /// Sessions of this workspace
+    Sessions,
+    /// Arguments of a tool, each with its `=`
+    Arguments,
     /// Ids of rules
     Rules,
 }
@@ -49,10 +59,18 @@ pub(super) fn run(args: &CompletionsArgs, mut program: clap::Command) -> Result<
 }
 
 /// Prints words that can stand in a place of the command line. Whatever fails offers nothing.
-pub(super) fn words(global: &Global, kind: WordKind) -> Result<Exit, Failure> {
+pub(super) async fn words(
+    global: &Global,
+    kind: WordKind,
+    of: Option<&str>,
+) -> Result<Exit, Failure> {
     let words = match kind {
         WordKind::Tools => tools(global),
         WordKind::Calls => calls(global),
+        WordKind::Undoable => undoable(global),
+        WordKind::Approvals => approvals(global).await,
+        WordKind::Sessions => sessions(global),
+        WordKind::Arguments => arguments(global, of.unwrap_or_default()),
         WordKind::Rules => rules(global),
     };
     let mut screen = Screen::stdout();
@@ -72,6 +90,36 @@ fn tools(global: &Global) -> Result<Vec<String>, Failure> {
 fn calls(global: &Global) -> Result<Vec<String>, Failure> {
     let calls = last_calls(&*Paths::find(global)?.log()?, MAX_CALLS).map_err(Failure::failed)?;
     Ok(calls.iter().rev().map(|it| it.number().to_string()).collect())
+}
+
+fn undoable(global: &Global) -> Result<Vec<String>, Failure> {
+    let ctx = AppContext::open(global)?;
+    let entries = ctx.workspace()?.entries().map_err(Failure::failed)?;
+    let open = entries.iter().rev().filter(|it| it.status == UndoStatus::Committed);
+    Ok(open.take(MAX_CALLS).map(|it| it.call.to_string()).collect())
+}
+
+async fn approvals(global: &Global) -> Result<Vec<String>, Failure> {
+    let mut words = Vec::new();
+    for queue in queues::all(&Paths::find(global)?)? {
+        let page = QuestionPage { after: 0, limit: MAX_CALLS };
+        let waiting = queue.queue.list(page).await.map_err(Failure::failed)?;
+        words.extend(waiting.iter().map(|it| queue.reference(it.id)));
+    }
+    Ok(words)
+}
+
+fn sessions(global: &Global) -> Result<Vec<String>, Failure> {
+    let ctx = AppContext::open(global)?;
+    let archive = Archive::new(ctx.store()?, ctx.paths.sessions());
+    let heads = archive.list(MAX_CALLS).map_err(Failure::failed)?;
+    Ok(heads.into_iter().map(|it| it.id).collect())
+}
+
+fn arguments(global: &Global, tool: &str) -> Result<Vec<String>, Failure> {
+    let known = AppContext::open(global)?.registry()?.get(tool);
+    let properties = known.as_ref().and_then(|it| it.schema().get("properties")?.as_object());
+    Ok(properties.into_iter().flat_map(|it| it.keys()).map(|it| format!("{it}=")).collect())
 }
 
 fn rules(global: &Global) -> Result<Vec<String>, Failure> {

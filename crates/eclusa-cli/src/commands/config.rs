@@ -3,7 +3,7 @@
 use std::{os::unix::fs::MetadataExt, path::Path};
 
 use eclusa::{Hash, settings::Endpoint};
-use eclusa_config::{Config, Layer, Trust};
+use eclusa_config::{Config, Layer, NotificationSettings, Trust};
 use serde_json::json;
 
 use crate::{
@@ -11,6 +11,7 @@ use crate::{
     context::AppContext,
     failure::{Exit, Failure},
     global::Global,
+    notifications,
     paths::Paths,
     screen::{Screen, note, sanitize},
     toml_json, trust,
@@ -163,6 +164,9 @@ fn check(global: &Global, screen: &mut Screen) -> Result<Exit, Failure> {
     for it in &ctx.config.left_out {
         note(&format!("left out: {it}"));
     }
+    if let Some(told) = links_to_here(&ctx) {
+        note(&told);
+    }
     if !missing.is_empty() {
         screen.flush()?;
         return Err(Failure::failed(missing.join("\n")));
@@ -180,6 +184,23 @@ fn check(global: &Global, screen: &mut Screen) -> Result<Exit, Failure> {
     ))?;
     screen.flush()?;
     Ok(Exit::Done)
+}
+
+/// Whoever is told elsewhere gets links that only this machine can open.
+fn links_to_here(ctx: &AppContext) -> Option<String> {
+    let elsewhere = |it: &&NotificationSettings| match &it.reach {
+        Endpoint::Url { url, .. } => !url.contains("//localhost") && !url.contains("//127."),
+        Endpoint::Command(_) => false,
+    };
+    let told = ctx.config.notifications.iter().find(elsewhere)?;
+    let page = notifications::page(&ctx.config.approvals);
+    page.contains("//localhost").then(|| {
+        format!(
+            "notification `{}`: its links begin with {page}, which only this machine opens; set `approvals.url`, and put \
+             something in front of the page (docs/approvals.md, \"From a phone\")",
+            sanitize(&told.name)
+        )
+    })
 }
 
 /// What is configured and cannot be started, a sentence each.

@@ -161,7 +161,18 @@ fn list(log: &dyn Log, wanted: &LogList, json: bool, screen: &mut Screen) -> Res
         return Ok(calls.iter().try_for_each(|it| screen.json(&it.as_json()))?);
     }
     if calls.is_empty() && wanted.is_filtered() {
-        return Ok(screen.line("no call matches")?);
+        let known = filter::outcomes(log)?;
+        let told = match wanted.outcome.iter().find(|it| !known.contains(*it)) {
+            Some(never) if !known.is_empty() => {
+                let known = known.into_iter().collect::<Vec<_>>().join("`, `");
+                format!(
+                    "no call has the outcome `{}`; those of this log are `{known}`",
+                    sanitize(never)
+                )
+            }
+            _ => "no call matches".to_owned(),
+        };
+        return Ok(screen.line(&told)?);
     }
     let mut rows = vec![call_record::headings(screen)];
     let shown = calls.iter().filter(|it| !has_run_since(it, &calls));

@@ -14,6 +14,7 @@ mod import;
 mod layers;
 pub(super) mod lint;
 mod log_calls;
+mod past_sessions;
 mod replay;
 mod suggest;
 pub(super) mod try_rule;
@@ -49,7 +50,10 @@ pub(super) fn run(global: &Global, args: PolicyArgs) -> Result<Exit, Failure> {
     let exit = match args.what {
         PolicyCommand::Test { files } => examples::run(global, &files, &mut screen),
         PolicyCommand::Lint => lint::run(global, &mut screen),
-        PolicyCommand::Replay { file, since } => replay::run(global, &file, since, &mut screen),
+        PolicyCommand::Replay { file, instead_of, from, since } => {
+            let changed = file.as_deref().map(|it| (it, instead_of));
+            replay::run(global, changed, from, since, &mut screen)
+        }
         PolicyCommand::Suggest { since, count } => suggest::run(global, since, count, &mut screen),
         PolicyCommand::Import { agent, file } => import::run(global, agent, &file, &mut screen),
         PolicyCommand::Compare(_) => Err(removed("compare", "compared")),

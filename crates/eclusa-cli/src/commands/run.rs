@@ -9,11 +9,12 @@ use std::{
 use eclusa::{Origin, Reply, Run, ToolCall};
 
 use super::{
-    call_args,
+    call_args::{self, from_here::seen_from_root},
     preview::{self, PreviewResult},
 };
 use crate::{
     context::AppContext,
+    exec,
     failure::{Exit, Failure},
     gates::GateParts,
     language::Phrase,
@@ -31,7 +32,8 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  eclusa run read path=README.md limit:=20      `=` for text, `:=` for numbers and other JSON
+  eclusa run read README.md limit=20            the one argument that it needs, and a number
+  eclusa run read path=a.md lines:=true         `=` for text, `:=` for any JSON
   eclusa run read '{\"path\": \"README.md\"}'       arguments as JSON
   eclusa run write - < arguments.json           arguments from stdin
   eclusa --dry-run run write path=x content=y   decide, and do nothing
@@ -62,7 +64,6 @@ pub(crate) struct RunArgs {
 }
 
 pub(super) async fn run(ctx: &AppContext, call: RunArgs, json: bool) -> Result<Exit, Failure> {
-    let args = call_args::read(&call.args)?;
     let stdin_taken = call_args::from_stdin(&call.args);
     let terminal = Terminal::new(stdin_taken, ctx.paths.always_files());
     let store = ctx.store_for_one_call()?;
@@ -71,9 +72,14 @@ pub(super) async fn run(ctx: &AppContext, call: RunArgs, json: bool) -> Result<E
         false => (ctx.gate(Surface::Run, GateParts::asking(&store, terminal))?, None),
     };
     let registry = gate.registry();
-    if args.get("background") == Some(&true.into())
-        && registry.get(&call.tool).is_some_and(|it| it.name() == "bash")
+    let known = registry.get(&call.tool);
+    let mut args = call_args::read(&call.args, known.as_ref().map(|it| it.schema()))?;
+    if let Some(ours) = known.as_ref().filter(|it| it.server().is_none())
+        && let Some(below) = exec::below(&ctx.paths.workspace)
     {
+        seen_from_root(&mut args, ours.schema(), &below);
+    }
+    if args.get("background") == Some(&true.into()) && known.is_some_and(|it| it.name() == "bash") {
         let text = "`eclusa run` ends with its call, so nothing can go on in the background";
         return Err(Failure::usage(text)
             .hint("run it in a terminal of its own: `eclusa exec -- COMMAND`; agents have it with `eclusa mcp`"));

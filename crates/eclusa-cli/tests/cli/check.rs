@@ -35,7 +35,6 @@ fn the_verdict_and_the_rules_behind_it_are_shown() {
     $ eclusa check note {"text": "hello"}
     allow (class file)
       allow  notes are harmless (<dir>/config/eclusa/eclusa.toml:2)
-    <n> other rules do not apply
     with this rule it would be ask:
       [[rules]]
       decision = "ask"
@@ -45,15 +44,11 @@ fn the_verdict_and_the_rules_behind_it_are_shown() {
     $ eclusa check note {"text": "my password"}
     deny (class file)
       deny   no secrets in notes (<dir>/config/eclusa/eclusa.toml:7)
-      allow  notes are harmless (<dir>/config/eclusa/eclusa.toml:2), overruled by deny
-    <n> other rules do not apply
     no rule changes this: the rule at <dir>/config/eclusa/eclusa.toml:7 decides; change it there
     exit 3
     $ eclusa --mode confirm-all check time
     ask (class read-only)
       ask    the mode confirm-all asks about every call (mode)
-      allow  read-only (defaults), overruled by ask
-    <n> other rules do not apply
     no rule changes this: the mode confirm-all asks about every call
     exit 0
     $ eclusa check nothing

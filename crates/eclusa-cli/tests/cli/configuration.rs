@@ -18,7 +18,7 @@ fn what_is_wrong_is_said_with_its_place_and_exit_code_2() {
       <dir>/config/eclusa/eclusa.toml:4:8: `soon` is not a time; write a whole number and ms, s, m, h or d, like `30s`
         4 | time = "soon"
           |        ^^^^^^
-    hint: `man eclusa.toml` and docs/configuration.md describe every key
+    hint: `eclusa man eclusa.toml` and docs/configuration.md describe every key
     exit 2
     $ eclusa run time
     stderr:
@@ -29,7 +29,7 @@ fn what_is_wrong_is_said_with_its_place_and_exit_code_2() {
       <dir>/config/eclusa/eclusa.toml:4:8: `soon` is not a time; write a whole number and ms, s, m, h or d, like `30s`
         4 | time = "soon"
           |        ^^^^^^
-    hint: `man eclusa.toml` and docs/configuration.md describe every key
+    hint: `eclusa man eclusa.toml` and docs/configuration.md describe every key
     exit 2
     "###);
 }

@@ -36,7 +36,7 @@ fn arguments_need_no_json() {
     let ran = world.eclusa(&["run", "read", "path=a.txt", "limit:=1"]);
     assert!(ran.code == 0 && ran.out.contains("one") && !ran.out.contains("three"), "{ran:?}");
     assert_eq!(world.eclusa(&["run", "read", "path=a.txt", "limit=:=1"]).code, 3);
-    assert_eq!(world.eclusa(&["run", "read", "a.txt"]).code, 2);
+    assert_eq!(world.eclusa(&["run", "write", "a.txt"]).code, 2);
 }
 
 fn with_calls() -> World {
@@ -178,7 +178,7 @@ fn the_workspace_is_the_project_around_the_current_directory() {
     };
     let write = ["--mode", "auto-approve", "run", "write", "path=a.txt", "content=x"];
     assert_eq!(from("workspace/src/deep", &write).0, 0);
-    assert_eq!(world.read("workspace/a.txt"), "x");
+    assert_eq!(world.read("workspace/src/deep/a.txt"), "x");
     // One log for all of it, and a command runs where the person stands.
     assert!(from("workspace", &["log"]).1.contains("a.txt"));
     assert!(from("workspace/src/deep", &["exec", "--", "pwd"]).1.ends_with("src/deep\n"));
@@ -251,6 +251,11 @@ fn completions_know_tools_calls_and_rules() {
     assert!(words("tools").lines().any(|it| it == "read"));
     assert!(words("calls").lines().any(|it| it == "1"));
     assert!(words("rules").lines().any(|it| it == "secret-files"));
+    let of_read = world.eclusa(&["complete-words", "arguments", "read"]).out;
+    assert!(of_read.lines().any(|it| it == "path="), "{of_read}");
+    world.eclusa(&["run", "--park", "write", "path=c.txt", "content=x"]);
+    assert_eq!(words("approvals"), "1\n");
+    assert_eq!(words("sessions"), "");
     for shell in ["bash", "zsh", "fish"] {
         assert!(world.eclusa(&["completions", shell]).out.contains("complete-words"), "{shell}");
     }

@@ -65,6 +65,7 @@ mod one_question;
 mod opencode_plugin;
 mod own_loops;
 mod passkeys;
+mod past_sessions;
 mod pending;
 mod pending_git;
 mod people;
@@ -81,6 +82,7 @@ mod saved_questions;
 mod screens;
 mod secret_names;
 mod servers;
+mod small_answers;
 mod snapshots;
 mod surfaces;
 #[cfg(target_arch = "x86_64")]

@@ -147,11 +147,7 @@ fn approvals_of_all_workspaces_are_in_one_list() {
     assert_eq!(ran.code, 4, "{ran:?}");
     world.eclusa(&NOTE);
     let listed = world.eclusa(&["approvals"]);
-    assert!(
-        listed.out.contains("approval 1,") && listed.out.contains("approval other:1,"),
-        "{}",
-        listed.out
-    );
+    assert!(listed.out.contains("\n1 ") && listed.out.contains("\nother:1 "), "{}", listed.out);
     let ran = world.eclusa(&["approvals", "no", "other:1", "not there"]);
     assert_eq!(ran.out, "approval other:1: no\n", "{ran:?}");
     assert_eq!(world.eclusa(&["approvals", "yes", "nowhere:1"]).code, 1);

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::{
     cursor,
     event::{HookEvent, HookEventKind, ToolResult, unknown_event},
+    past_calls,
     result::{reshaped, result_text, withheld},
     spec::{AgentSpec, Caveats, DenialSpec, HookSpec, RewrittenAsk, ServerSpec, SwitchSpec},
     vscode,
@@ -30,6 +31,7 @@ pub(super) static CLAUDE_CODE: AgentSpec = AgentSpec {
     name: "claude-code",
     aliases: &["claude"],
     title: "Claude Code",
+    program: "claude",
     hooks: Some(HookSpec {
         tried: true,
         gates: &["PreToolUse"],
@@ -95,6 +97,7 @@ pub(super) static CLAUDE_CODE: AgentSpec = AgentSpec {
         may_concern: denials::may_concern,
     }),
     launch: Some(launch::LAUNCH),
+    past: Some(past_calls::CLAUDE_CODE),
     import_rules: Some(rules::read),
 };
 

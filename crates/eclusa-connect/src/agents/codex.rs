@@ -9,6 +9,7 @@ use toml_edit::DocumentMut;
 use super::{
     claude_code,
     event::HookEvent,
+    past_calls,
     result::replacement,
     spec::{AgentSpec, Caveats, HookSpec, RewrittenAsk, ServerSpec, SwitchSpec, TrustSpec},
 };
@@ -30,6 +31,7 @@ pub(super) static CODEX: AgentSpec = AgentSpec {
     name: "codex",
     aliases: &[],
     title: "Codex",
+    program: "codex",
     hooks: Some(HookSpec {
         tried: true,
         gates: &["PreToolUse"],
@@ -83,6 +85,7 @@ pub(super) static CODEX: AgentSpec = AgentSpec {
     },
     denials: None,
     launch: Some(launch::LAUNCH),
+    past: Some(past_calls::CODEX),
     import_rules: Some(rules::read),
 };
 

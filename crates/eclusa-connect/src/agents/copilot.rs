@@ -27,6 +27,7 @@ pub(super) static COPILOT: AgentSpec = AgentSpec {
     name: "copilot",
     aliases: &[],
     title: "Copilot CLI",
+    program: "copilot",
     hooks: Some(HookSpec {
         tried: true,
         gates: &["preToolUse"],
@@ -63,6 +64,7 @@ pub(super) static COPILOT: AgentSpec = AgentSpec {
     },
     denials: None,
     launch: Some(launch::LAUNCH),
+    past: None,
     import_rules: None,
 };
 

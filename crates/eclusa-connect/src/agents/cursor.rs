@@ -24,6 +24,7 @@ pub(super) static CURSOR: AgentSpec = AgentSpec {
     name: "cursor",
     aliases: &[],
     title: "Cursor",
+    program: "cursor",
     hooks: Some(HookSpec {
         tried: false,
         gates: &GATES,
@@ -57,6 +58,7 @@ pub(super) static CURSOR: AgentSpec = AgentSpec {
     },
     denials: None,
     launch: None,
+    past: None,
     import_rules: Some(rules::read),
 };
 

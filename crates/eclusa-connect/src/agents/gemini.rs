@@ -36,6 +36,7 @@ pub(super) static GEMINI: AgentSpec = AgentSpec {
     name: "gemini",
     aliases: &["gemini-cli"],
     title: "Gemini CLI",
+    program: "gemini",
     hooks: Some(HookSpec {
         tried: true,
         gates: &["BeforeTool"],
@@ -72,6 +73,7 @@ pub(super) static GEMINI: AgentSpec = AgentSpec {
     },
     denials: None,
     launch: Some(launch::LAUNCH),
+    past: None,
     import_rules: Some(rules::read),
 };
 

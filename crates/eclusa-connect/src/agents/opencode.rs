@@ -26,6 +26,7 @@ pub(super) static OPENCODE: AgentSpec = AgentSpec {
     name: "opencode",
     aliases: &[],
     title: "opencode",
+    program: "opencode",
     hooks: Some(HookSpec {
         tried: true,
         gates: &["before"],
@@ -71,6 +72,7 @@ pub(super) static OPENCODE: AgentSpec = AgentSpec {
     },
     denials: None,
     launch: Some(launch::LAUNCH),
+    past: None,
     import_rules: Some(rules::read),
 };
 

@@ -4,7 +4,10 @@ use std::{fmt, path::Path};
 
 use serde_json::Value;
 
-use super::event::{HookEvent, UnreadableEvent};
+use super::{
+    event::{HookEvent, UnreadableEvent},
+    past_calls::PastSpec,
+};
 use crate::{
     answer::{self, HookOutput, HookVerdict, ResultNote},
     entries::{
@@ -25,6 +28,8 @@ pub struct AgentSpec {
     pub aliases: &'static [&'static str],
     /// What people call it.
     pub title: &'static str,
+    /// What its program is called.
+    pub program: &'static str,
     /// How its hooks speak; `None`: it is connected over MCP alone.
     pub(crate) hooks: Option<HookSpec>,
     /// What is written into its settings besides servers.
@@ -41,6 +46,8 @@ pub struct AgentSpec {
     pub(crate) denials: Option<DenialSpec>,
     /// How its program is started; `None`: only its person starts it.
     pub(crate) launch: Option<LaunchSpec>,
+    /// Where it keeps its sessions; `None`: they are not read.
+    pub(crate) past: Option<PastSpec>,
     /// Reads its permission settings as rules; `None`: they cannot be imported.
     pub import_rules: Option<RuleReader>,
 }
@@ -170,8 +177,6 @@ pub(crate) struct DenialSpec {
 
 /// How an agent's program is started.
 pub(crate) struct LaunchSpec {
-    /// What it is called.
-    pub(crate) program: &'static str,
     /// The lines of versions with which hooks were seen to hold.
     pub(crate) majors: &'static [u32],
     /// In a sandbox of its own; `None`: it was not tried there.

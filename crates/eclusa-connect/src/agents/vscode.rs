@@ -23,6 +23,7 @@ pub(super) static VSCODE: AgentSpec = AgentSpec {
     name: "vscode",
     aliases: &[],
     title: "VS Code",
+    program: "code",
     hooks: Some(HookSpec {
         tried: false,
         gates: &["PreToolUse"],
@@ -60,6 +61,7 @@ pub(super) static VSCODE: AgentSpec = AgentSpec {
     },
     denials: None,
     launch: None,
+    past: None,
     import_rules: None,
 };
 

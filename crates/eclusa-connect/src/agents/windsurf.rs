@@ -19,6 +19,7 @@ pub(super) static WINDSURF: AgentSpec = AgentSpec {
     name: "windsurf",
     aliases: &[],
     title: "Windsurf",
+    program: "windsurf",
     hooks: Some(HookSpec {
         tried: false,
         gates: &GATES,
@@ -49,6 +50,7 @@ pub(super) static WINDSURF: AgentSpec = AgentSpec {
     },
     denials: None,
     launch: None,
+    past: None,
     import_rules: None,
 };
 

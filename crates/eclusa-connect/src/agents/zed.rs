@@ -9,6 +9,7 @@ pub(super) static ZED: AgentSpec = AgentSpec {
     name: "zed",
     aliases: &[],
     title: "Zed",
+    program: "zed",
     hooks: None,
     entries: |_| Vec::new(),
     servers: ServerSpec {
@@ -24,5 +25,6 @@ pub(super) static ZED: AgentSpec = AgentSpec {
     caveats: Caveats::NO_HOOKS,
     denials: None,
     launch: None,
+    past: None,
     import_rules: None,
 };

@@ -50,6 +50,7 @@ cannot be written, a crash, more than 10 seconds. Exit code 2 then, and the reas
     /// Connect an agent: its tools ask the gate, and the gate's tools are offered to it
     #[command(after_help = "\
 Examples:
+  eclusa install                                every agent that is found here, after a question
   eclusa install claude-code                    for you, in every project
   eclusa install codex --project                for everybody who works in this project
   eclusa install gemini --dry-run               show what would be written
@@ -64,7 +65,7 @@ uninstall` restores the files byte for byte where nobody has changed them since.
 what holds, and what you must still confirm.")]
     Install {
         /// The agent
-        #[arg(help = agent_help(|_| true), required_unless_present = "apparmor")]
+        #[arg(help = agent_help(|_| true))]
         agent: Option<String>,
         /// For whom.
         #[command(flatten)]
@@ -156,9 +157,10 @@ Exit codes: 0 every agent that was asked about is held (with --prove: and proven
 }
 
 fn guard_help() -> String {
-    let launched = AGENTS.iter().filter_map(|it| it.launch.as_ref());
-    let headless = launched
-        .filter_map(|it| Some(format!("{} {}", it.program, it.guard.as_ref()?.headless.first()?)));
+    let headless = AGENTS.iter().filter_map(|it| {
+        let guard = it.launch.as_ref()?.guard.as_ref()?;
+        Some(format!("{} {}", it.program, guard.headless.first()?))
+    });
     let headless = headless.collect::<Vec<_>>().join(", ");
     format!(
         "\
@@ -229,8 +231,12 @@ pub async fn run(global: &Global, command: AgentsCommand) -> Result<Exit, Failur
         AgentsCommand::Install { apparmor: true, .. } => apparmor::install(global, &mut screen),
         AgentsCommand::Uninstall { apparmor: true, .. } => apparmor::uninstall(global, &mut screen),
         AgentsCommand::Install { agent, scope, plain_servers, .. } => {
-            let agent = find_agent(agent.as_deref().unwrap_or_default())?;
-            install::install(global, agent, InstallScope::new(scope), plain_servers, &mut screen)
+            let what =
+                install::Installation { global, scope: InstallScope::new(scope), plain_servers };
+            match agent {
+                Some(agent) => what.of_named(find_agent(&agent)?, &mut screen),
+                None => what.of_all_found(&mut screen),
+            }
         }
         AgentsCommand::Uninstall { agent: Some(agent), scope, .. } => {
             install::uninstall(global, find_agent(&agent)?, InstallScope::new(scope), &mut screen)

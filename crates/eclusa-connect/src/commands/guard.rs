@@ -126,9 +126,8 @@ pub(super) async fn run(global: &Global, args: GuardArgs) -> Result<Exit, Failur
 
 /// What is said of a program that is no agent's.
 fn unsupported(program: &str) -> Failure {
-    let launched = AGENTS.iter().filter_map(|it| it.launch.as_ref());
-    let launched = launched.filter(|it| it.guard.is_some());
-    let names: Vec<&str> = launched.map(|it| it.program).collect();
+    let guarded = |it: &&&AgentSpec| it.launch.as_ref().is_some_and(|it| it.guard.is_some());
+    let names: Vec<&str> = AGENTS.iter().filter(guarded).map(|it| it.program).collect();
     let names = names.join(", ");
     Failure::usage(format!("cannot guard `{}`", sanitize(program)))
         .hint(format!("supported: {names}; `eclusa exec` runs any other program"))

@@ -57,6 +57,19 @@ const SUBJECTS: [&str; 12] = [
     "text",
 ];
 
+/// What a call with these arguments is about, in one line: its command, path or host.
+pub fn subject(args: &Value) -> String {
+    let Some(args) = args.as_object() else { return String::new() };
+    let named = SUBJECTS.iter().find_map(|it| args.get(*it));
+    let text = match named.or_else(|| args.values().find(|it| it.is_string())) {
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+        None if args.is_empty() => String::new(),
+        None => Value::Object(args.clone()).to_string(),
+    };
+    one_line(&text)
+}
+
 impl CallRecord {
     /// The calls that these records are about, oldest first. Records of something else are left
     /// out, and so are ends whose start is not among them.
@@ -250,15 +263,7 @@ impl CallRecord {
 
     /// What the call is about, in one line: its command, path or host.
     pub fn subject(&self) -> String {
-        let Some(args) = self.args().and_then(Value::as_object) else { return String::new() };
-        let named = SUBJECTS.iter().find_map(|it| args.get(*it));
-        let text = match named.or_else(|| args.values().find(|it| it.is_string())) {
-            Some(Value::String(text)) => text.clone(),
-            Some(value) => value.to_string(),
-            None if args.is_empty() => String::new(),
-            None => Value::Object(args.clone()).to_string(),
-        };
-        one_line(&text)
+        self.args().map(subject).unwrap_or_default()
     }
 
     /// What led to the decision about the call.

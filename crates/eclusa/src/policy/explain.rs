@@ -17,6 +17,8 @@ pub struct Explanation {
     pub scripts: Vec<ExplainedScript>,
     /// Every rule there is, and whether it applies.
     pub rules: Vec<ExplainedRule>,
+    /// What rules hide from it while it runs, whatever it may do otherwise: the reason of each.
+    pub hidden: Vec<String>,
     /// What came of it all.
     pub verdict: Verdict,
 }
@@ -105,6 +107,7 @@ impl Explanation {
             touches: call.touches().to_vec(),
             scripts: Vec::new(),
             rules: Vec::new(),
+            hidden: Vec::new(),
             verdict,
         }
     }
@@ -143,6 +146,11 @@ impl Rules {
             },
         });
         let rules = rules.collect();
-        Explanation { scripts: explained, rules, ..Explanation::of(call, self.judge(call)) }
+        let hidden = match scripts.is_empty() {
+            true => Vec::new(),
+            false => self.hidden_from(call).written_reasons(),
+        };
+        let told = Explanation::of(call, self.judge(call));
+        Explanation { scripts: explained, rules, hidden, ..told }
     }
 }

@@ -29,6 +29,8 @@ struct HidingRule {
     /// Paths that other rules make an exception for.
     unless: Vec<Arc<Paths>>,
     reason: Reason,
+    /// Whether it came with the program.
+    shipped: bool,
 }
 
 impl HidingRule {
@@ -95,6 +97,12 @@ impl HiddenPaths {
     /// Why a path is hidden, if a rule hides it.
     pub fn why(&self, path: &Path) -> Option<String> {
         self.counting().find(|it| it.hides(path)).map(|it| it.reason.to_string())
+    }
+
+    /// Why it hides what it hides, once for each rule that a person wrote.
+    pub(super) fn written_reasons(&self) -> Vec<String> {
+        let written = self.counting().filter(|it| !it.shipped);
+        written.map(|it| it.reason.to_string()).collect()
     }
 
     /// True when it hides the same, by the same rules.
@@ -172,7 +180,8 @@ impl Rules {
             }
         }
         let paths = rule.paths().unwrap_or_else(all_paths);
-        Some(HidingRule { decision: rule.decision(), paths, unless, reason: rule.reason() })
+        let (decision, reason, shipped) = (rule.decision(), rule.reason(), rule.is_shipped());
+        Some(HidingRule { decision, paths, unless, reason, shipped })
     }
 
     /// What is said of this call, were it to talk to this host.

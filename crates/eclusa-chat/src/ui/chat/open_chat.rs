@@ -58,17 +58,15 @@ pub(super) struct OpenChat {
     running: RunningSession,
 }
 
-/// The mode that a person chose for the session that is gone on with, unless one is chosen now.
+/// The mode that a person chose for the session that is gone on with, unless one is chosen now. A session that is not
+/// there is told before anything else.
 async fn kept_mode(ctx: &AppContext, choice: &ChatChoice) -> Result<Option<Mode>, Failure> {
-    if choice.mode.is_some() || (choice.resume.is_none() && !choice.last) {
+    if choice.resume.is_none() && !choice.last {
         return Ok(None);
     }
     let archive = Archive::new(ctx.store()?, ctx.paths.sessions());
-    let id = match &choice.resume {
-        Some(id) => id.clone(),
-        None => sessions::find(&archive, None).await?.id,
-    };
-    Ok(chosen_mode(&*archive.store, &id))
+    let id = sessions::find(&archive, choice.resume.as_deref()).await?.id;
+    Ok(chosen_mode(&*archive.store, &id).filter(|_| choice.mode.is_none()))
 }
 
 impl OpenChat {

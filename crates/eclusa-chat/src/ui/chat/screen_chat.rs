@@ -62,6 +62,8 @@ struct ScreenChat<'a> {
     drawn: Instant,
     /// What the last call put out.
     last_output: String,
+    /// How many calls of the turn have changed something.
+    changes: usize,
     /// What the model is told with the next words: commands that the person ran.
     notes: Vec<String>,
     /// Commands that wait until the model is done.
@@ -113,6 +115,7 @@ pub(super) async fn run(
         changed: true,
         drawn: Instant::now(),
         last_output: String::new(),
+        changes: 0,
         notes: Vec::new(),
         commands: VecDeque::new(),
         ended: false,

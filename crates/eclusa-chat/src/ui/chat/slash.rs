@@ -44,6 +44,18 @@ pub(super) const COMMANDS: [(&str, &str, &str); 15] = [
     ("/quit", "", "leave; the session is kept"),
 ];
 
+/// The keys of the screen, for help.
+const KEYS: [(&str, &str); 8] = [
+    ("Enter", "sends; while the model works, with its next request"),
+    ("Alt+Enter", "begins a new line, as Ctrl+J does"),
+    ("Tab", "completes; while the model works, sends after the turn"),
+    ("Esc", "interrupts; twice rewinds"),
+    ("Ctrl+O", "the whole output of the last call"),
+    ("Ctrl+T", "the transcript"),
+    ("Ctrl+G", "the input in your editor"),
+    ("Ctrl+C", "twice leaves; the session is kept"),
+];
+
 /// What the chat does after a command.
 #[derive(Debug)]
 pub(super) enum AfterCommand {
@@ -128,7 +140,8 @@ fn help() -> io::Result<()> {
         say(&format!("{:<16} {what}", format!("{name} {takes}")))?;
     }
     say(&format!("{:<16} attaches a file, read through the gate; Tab completes it", "@PATH"))?;
-    say(&format!("{:<16} runs a command through the gate, as yourself", "!COMMAND"))
+    say(&format!("{:<16} runs a command through the gate, as yourself", "!COMMAND"))?;
+    KEYS.iter().try_for_each(|(key, what)| say(&format!("{key:<16} {what}")))
 }
 
 /// The conversation so far, as Markdown.

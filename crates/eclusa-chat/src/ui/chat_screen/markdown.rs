@@ -1,8 +1,9 @@
 //! A model's Markdown for the terminal, line by line as it arrives: headings, lists, quotes, code,
-//! emphasis. What the model wrote is never obeyed by the terminal: the caller sanitizes it first.
+//! tables, emphasis. What the model wrote is never obeyed by the terminal: the caller sanitizes it first.
 
 use crate::ui::screen::{Paint, Style, layout};
 
+mod table;
 #[cfg(test)]
 mod tests;
 
@@ -10,22 +11,42 @@ mod tests;
 #[derive(Debug, Default)]
 pub(crate) struct Markdown {
     fence: Option<String>,
+    /// The lines of a table that is not at its end.
+    table: Vec<String>,
 }
 
 impl Markdown {
-    /// The rows of one line of text. Prose is wrapped at words; code is left to the terminal, so
-    /// that it can be copied whole.
+    /// The rows of one line of text, and of a table that ends before it. Prose is wrapped at words; code is left to
+    /// the terminal, so that it can be copied whole.
     pub(crate) fn line(&mut self, line: &str, columns: usize, paint: Paint) -> Vec<String> {
+        if self.fence.is_none() && line.trim_start().starts_with('|') {
+            self.table.push(line.to_owned());
+            return Vec::new();
+        }
+        let mut rows = self.end_table(columns, paint);
+        rows.extend(self.plain_line(line, columns, paint));
+        rows
+    }
+
+    /// The rows of a table with which the text ends.
+    pub(crate) fn end_table(&mut self, columns: usize, paint: Paint) -> Vec<String> {
+        table::rows(&std::mem::take(&mut self.table), columns, paint, inline)
+    }
+
+    fn plain_line(&mut self, line: &str, columns: usize, paint: Paint) -> Vec<String> {
         let trimmed = line.trim_start();
         if let Some(fence) = &self.fence {
             if trimmed.trim_end() == fence {
                 self.fence = None;
+                return vec![paint.text(Style::Faint, "──").into_owned()];
             }
-            return vec![paint.text(Style::Faint, line).into_owned()];
+            return vec![line.to_owned()];
         }
         if let Some(fence) = fence(trimmed) {
+            let language = trimmed.trim_start_matches(['`', '~']).trim();
+            let head = format!("── {language}");
             self.fence = Some(fence);
-            return vec![paint.text(Style::Faint, line).into_owned()];
+            return vec![paint.text(Style::Faint, head.trim_end()).into_owned()];
         }
         let indent = line.len() - trimmed.len();
         if let Some(title) = heading(trimmed) {
@@ -39,9 +60,6 @@ impl Markdown {
         }
         let (mark, rest) = item(trimmed);
         let rows = wrapped(&" ".repeat(indent), &mark, rest, columns);
-        if trimmed.starts_with('|') {
-            return vec![inline(line, paint)];
-        }
         rows.iter().map(|row| inline(row, paint)).collect()
     }
 }

@@ -15,6 +15,9 @@ mod tests;
 /// Rows of the input that are shown at most; more can be scrolled to with the cursor.
 const MAX_INPUT_ROWS: usize = 8;
 
+/// Rows of a command's output that are shown.
+const OUTPUT_ROWS: usize = 3;
+
 /// Rows of unfinished text that are shown at most.
 const MAX_LIVE_ROWS: usize = 6;
 
@@ -144,8 +147,16 @@ impl View {
 
     fn end_line(&mut self) {
         let line = std::mem::take(&mut self.partial);
-        let rows =
-            self.markdown.line(&line, self.columns.saturating_sub(2).max(MIN_COLUMNS), self.paint);
+        let rows = self.markdown.line(&line, self.text_columns(), self.paint);
+        self.print_rows(rows);
+    }
+
+    /// How wide the model's text may be.
+    fn text_columns(&self) -> usize {
+        self.columns.saturating_sub(2).max(MIN_COLUMNS)
+    }
+
+    fn print_rows(&mut self, rows: Vec<String>) {
         self.finished.extend(rows.into_iter().map(|row| format!("  {row}").trim_end().to_owned()));
     }
 
@@ -154,6 +165,8 @@ impl View {
         if !self.partial.is_empty() {
             self.end_line();
         }
+        let rows = self.markdown.end_table(self.text_columns(), self.paint);
+        self.print_rows(rows);
         self.markdown = Markdown::default();
     }
 
@@ -199,20 +212,40 @@ impl View {
         self.print_call(&call.tool, &call.about, end);
     }
 
-    /// Prints a call that is over.
+    /// Prints a call that is over. What has no room beside its name stands below it.
     pub(crate) fn print_call(&mut self, tool: &str, about: &str, end: &EndedCall) {
         let ((style, mark), tail) = (end.mark(), end.tail());
         let head = format!("{:<6} {}", one_line(tool), one_line(about));
-        let room = self.columns.min(MAX_CALL_COLUMNS).saturating_sub(4);
-        let tail = layout::cut(&tail, room.saturating_sub(12).max(10));
+        let room = self.columns.min(MAX_CALL_COLUMNS).saturating_sub(4).max(10);
+        let beside = layout::width(&head) + 2 + layout::width(&tail) <= room || end.note.is_empty();
+        let (tail, below) = if beside { (tail, String::new()) } else { (String::new(), tail) };
         let head = layout::cut(&head, room.saturating_sub(layout::width(&tail) + 2).max(10));
         let gap = room.saturating_sub(layout::width(&head) + layout::width(&tail)).max(2);
-        self.finished.push(format!(
+        let line = format!(
             "  {} {head}{}{}",
             self.paint.text(style, mark),
             " ".repeat(gap),
             self.paint.text(Style::Faint, &tail)
-        ));
+        );
+        self.finished.push(line.trim_end().to_owned());
+        let below = if below.is_empty() { Vec::new() } else { layout::wrap(&below, room - 4) };
+        for row in below {
+            self.finished.push(format!("      {}", self.paint.text(Style::Faint, &row)));
+        }
+    }
+
+    /// Prints the beginning of what a call put out.
+    pub(crate) fn print_output(&mut self, output: &str) {
+        let lines: Vec<&str> = output.lines().filter(|it| !it.trim().is_empty()).collect();
+        let room = self.columns.saturating_sub(6).max(10);
+        for line in lines.iter().take(OUTPUT_ROWS) {
+            let line = layout::cut(&line.replace('\t', "  "), room);
+            self.finished.push(format!("      {}", self.paint.text(Style::Faint, &line)));
+        }
+        if lines.len() > OUTPUT_ROWS {
+            let more = format!("      … {} more lines: Ctrl+O", lines.len() - OUTPUT_ROWS);
+            self.finished.push(self.paint.text(Style::Faint, &more).into_owned());
+        }
     }
 
     /// Messages that wait until the model can be told.

@@ -11,29 +11,43 @@ use serde_json::{Value, json};
 use super::rule_hint::RuleHint;
 use crate::screen::{Screen, Style, sanitize};
 
-/// Prints it: the decision, the commands, the rules, and what would change the outcome.
+/// Prints it: the decision and why, who must answer, what is hidden, and what would change it. `whole` adds each
+/// command as it was read, and what does not apply.
 pub(super) fn print(
     explanation: &Explanation,
     change: &RuleHint,
+    whole: bool,
     screen: &mut Screen,
 ) -> io::Result<()> {
     let verdict = &explanation.verdict;
     let decision = painted(verdict.decision, screen);
     screen.line(&format!("{decision} (class {})", explanation.class.as_str()))?;
     for reason in &verdict.because {
-        let lost = match reason.decision < verdict.decision {
+        let lost = reason.decision < verdict.decision;
+        if lost && !whole {
+            continue;
+        }
+        let lost = match lost {
             true => format!(", overruled by {}", verdict.decision),
             false => String::new(),
         };
         let head = format!("  {:5}  ", reason.decision.as_str());
         screen.hanging(&head, &sanitize(&format!("{reason}{lost}")))?;
     }
-    for script in &explanation.scripts {
-        of_script(script, screen)?;
+    for needed in verdict.requirements() {
+        screen.hanging("  needs  ", &sanitize(&needed.to_string()))?;
     }
-    let silent = explanation.rules.iter().filter(|it| !it.applies).count();
-    if silent > 0 {
-        screen.styled(Style::Faint, &format!("{silent} other rules do not apply"))?;
+    for hidden in &explanation.hidden {
+        screen.hanging("  hides  ", &sanitize(hidden))?;
+    }
+    if whole {
+        for script in &explanation.scripts {
+            of_script(script, screen)?;
+        }
+        let silent = explanation.rules.iter().filter(|it| !it.applies).count();
+        if silent > 0 {
+            screen.styled(Style::Faint, &format!("{silent} other rules do not apply"))?;
+        }
     }
     match change {
         RuleHint::Rule { toml, decision } => {
@@ -42,6 +56,7 @@ pub(super) fn print(
             let line = |it: &str| sanitize(&format!("  {it}"));
             toml.lines().try_for_each(|it| screen.verbatim(Style::Plain, &line(it)))
         }
+        RuleHint::None(_) if !whole && verdict.decision == Decision::Allow => Ok(()),
         RuleHint::None(why) => screen.line(&sanitize(&format!("no rule changes this: {why}"))),
     }
 }
@@ -151,6 +166,8 @@ pub(super) fn as_json(explanation: &Explanation, change: &RuleHint) -> Value {
             "text": it.text,
             "applies": it.applies,
         })).collect::<Vec<_>>(),
+        "needs": verdict.requirements().map(ToString::to_string).collect::<Vec<_>>(),
+        "hidden": explanation.hidden,
         "change": change,
     })
 }

@@ -1,5 +1,7 @@
 //! Calls of the log that a person wants to see: of a tool, with an outcome, since, mentioning.
 
+use std::collections::BTreeSet;
+
 use eclusa::audit::{Log, calls::CallRecord};
 use serde_json::Value;
 
@@ -18,6 +20,12 @@ pub(super) fn calls(log: &dyn Log, wanted: &LogList) -> Result<Vec<CallRecord>, 
             && needle.as_ref().is_none_or(|it| mentions(&call.as_json(), it))
     });
     Ok(calls.split_off(calls.len().saturating_sub(wanted.count)))
+}
+
+/// Every outcome that a call of this log has.
+pub(super) fn outcomes(log: &dyn Log) -> Result<BTreeSet<String>, Failure> {
+    let calls = log_call::since(log, None)?;
+    Ok(calls.iter().map(|it| it.outcome().to_owned()).collect())
 }
 
 /// True when a text anywhere in the value contains this, which is in lower case.

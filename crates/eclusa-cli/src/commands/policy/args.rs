@@ -13,7 +13,10 @@ use crate::since::{Since, parse_since};
 Examples:
   eclusa policy test                            every example of every rule, in all layers
   eclusa policy lint                            rules that never decide, or decide too much
+  eclusa policy replay --from claude-code --since 30d
+                                                what your rules make of Claude Code's last month
   eclusa policy replay new.toml --since 7d      what new.toml would have decided
+  eclusa policy replay new.toml --instead-of project
   eclusa policy suggest                         rules that would have saved questions
   eclusa policy import claude-code .claude/settings.json
 
@@ -35,7 +38,14 @@ pub(crate) enum PolicyCommand {
     /// Show what a changed policy would have decided about past calls
     Replay {
         /// The changed policy, used instead of your own configuration
-        file: PathBuf,
+        #[arg(required_unless_present = "from")]
+        file: Option<PathBuf>,
+        /// What FILE stands in for
+        #[arg(long, value_enum, default_value_t, value_name = "WHICH", requires = "file")]
+        instead_of: ReplacedLayer,
+        /// Calls that this agent made before anything was installed, from its own files of past sessions
+        #[arg(long, value_name = "AGENT", value_parser = agent_parser(AgentSpec::keeps_sessions))]
+        from: Option<&'static AgentSpec>,
         /// Since a call (`12`), a duration (`10m`) or a date (`2026-03-01 09:30`, UTC)
         #[arg(long, value_parser = parse_since, value_name = "WHEN")]
         since: Option<Since>,
@@ -64,6 +74,16 @@ pub(crate) enum PolicyCommand {
     /// Removed; says what took its place
     #[command(hide = true, disable_help_flag = true)]
     Export(RemovedArgs),
+}
+
+/// Which file another one stands in for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ReplacedLayer {
+    /// Your own configuration
+    #[default]
+    Own,
+    /// The project's eclusa.toml, as if it were trusted
+    Project,
 }
 
 /// Whatever a command was given that is gone.

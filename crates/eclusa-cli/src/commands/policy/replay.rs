@@ -3,11 +3,13 @@
 use std::{collections::BTreeMap, path::Path};
 
 use eclusa_config::Layer;
+use eclusa_connect::AgentSpec;
 use serde_json::json;
 
 use super::{
+    args::ReplacedLayer,
     log_calls::{self, LoggedCall},
-    try_rule,
+    past_sessions, try_rule,
 };
 use crate::{
     config_layers,
@@ -21,15 +23,26 @@ use crate::{
 /// How many examples are shown of each difference.
 const SHOWN: usize = 3;
 
+/// A file, and what it stands in for.
+pub(super) type ChangedFile<'a> = (&'a Path, ReplacedLayer);
+
 pub(super) fn run(
     global: &Global,
-    file: &Path,
+    changed: Option<ChangedFile<'_>>,
+    from: Option<&AgentSpec>,
     since: Option<Since>,
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
+    let gate = |ctx: &AppContext| match changed {
+        Some(changed) => try_rule::with(ctx, &layers(ctx, changed)?),
+        None => ctx.judge(),
+    };
+    if let Some(agent) = from {
+        return past_sessions::run(global, agent, since, gate, screen);
+    }
     let ctx = AppContext::open(global)?;
     let calls = log_calls::calls(&*ctx.paths.log()?, since)?;
-    let gate = try_rule::with(&ctx, &changed(&ctx, file)?)?;
+    let gate = gate(&ctx)?;
     let mut differences: BTreeMap<(&str, &str), Vec<&LoggedCall>> = BTreeMap::new();
     for call in &calls.all {
         let (then, now) = (call.decision, call.again(&gate));
@@ -77,14 +90,19 @@ pub(super) fn run(
     Ok(Exit::Done)
 }
 
-/// The layers, with the file in the place of the person's own.
-fn changed(ctx: &AppContext, file: &Path) -> Result<Vec<Layer>, Failure> {
+/// The layers, with the file in the place of another.
+fn layers(ctx: &AppContext, (file, stands_for): ChangedFile<'_>) -> Result<Vec<Layer>, Failure> {
     let text = crate::read_text::read_text(file).map_err(|err| {
         Failure::usage(format!("the policy `{}` cannot be read: {err}", file.display()))
     })?;
-    let own = ctx.paths.config.as_ref().map(|it| it.display().to_string());
+    let replaced = match stands_for {
+        ReplacedLayer::Own => ctx.paths.config.clone(),
+        ReplacedLayer::Project => Some(ctx.paths.project()),
+    };
+    let replaced = replaced.map(|it| it.display().to_string());
     let mut layers = config_layers::layers(&ctx.paths)?;
-    layers.retain(|it| Some(&it.name) != own.as_ref());
-    layers.insert(0, Layer::of_person(file.display().to_string(), text));
+    let at = layers.iter().position(|it| Some(&it.name) == replaced.as_ref());
+    layers.retain(|it| Some(&it.name) != replaced.as_ref());
+    layers.insert(at.unwrap_or(0), Layer::of_person(file.display().to_string(), text));
     Ok(layers)
 }

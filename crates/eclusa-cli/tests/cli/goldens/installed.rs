@@ -49,7 +49,10 @@ fn every_agent_is_connected_as_it_was() {
         let mut text = String::new();
         for args in [["install", agent], ["uninstall", agent]] {
             let ran = plain_run(&world, &args, "");
-            text.push_str(&transcript(&world, &args, &ran));
+            // Whether the agent itself is on this machine.
+            let told = transcript(&world, &args, &ran);
+            let told = told.split_inclusive('\n').filter(|it| !it.contains("was not found here"));
+            text.extend(told);
             text.push_str(&timeless(&world, &all_files(&world)));
         }
         told.push((agent.to_owned(), text));

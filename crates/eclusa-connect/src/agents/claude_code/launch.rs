@@ -8,8 +8,7 @@ use crate::{
     trial::{TrialSpec, neutral_settings},
 };
 
-pub(super) const LAUNCH: LaunchSpec =
-    LaunchSpec { program: "claude", majors: &[2], guard: Some(GUARD), trial: TRIAL };
+pub(super) const LAUNCH: LaunchSpec = LaunchSpec { majors: &[2], guard: Some(GUARD), trial: TRIAL };
 
 const GUARD: GuardSpec = GuardSpec {
     key: "ANTHROPIC_API_KEY",

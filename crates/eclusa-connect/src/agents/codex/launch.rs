@@ -9,8 +9,7 @@ use crate::{
     trial::TrialSpec,
 };
 
-pub(super) const LAUNCH: LaunchSpec =
-    LaunchSpec { program: "codex", majors: &[0], guard: Some(GUARD), trial: TRIAL };
+pub(super) const LAUNCH: LaunchSpec = LaunchSpec { majors: &[0], guard: Some(GUARD), trial: TRIAL };
 
 /// Codex's settings, with more features and more at the end.
 macro_rules! codex_config {

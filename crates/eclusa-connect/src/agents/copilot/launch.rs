@@ -4,8 +4,7 @@ use serde_json::json;
 
 use crate::{agents::spec::LaunchSpec, trial::TrialSpec};
 
-pub(super) const LAUNCH: LaunchSpec =
-    LaunchSpec { program: "copilot", majors: &[1], guard: None, trial: TRIAL };
+pub(super) const LAUNCH: LaunchSpec = LaunchSpec { majors: &[1], guard: None, trial: TRIAL };
 
 const TRIAL: TrialSpec = TrialSpec {
     arguments: &["--allow-all-tools", "-p", "go"],

@@ -8,8 +8,7 @@ use crate::{
     trial::{TrialSpec, neutral_settings},
 };
 
-pub(super) const LAUNCH: LaunchSpec =
-    LaunchSpec { program: "gemini", majors: &[0], guard: Some(GUARD), trial: TRIAL };
+pub(super) const LAUNCH: LaunchSpec = LaunchSpec { majors: &[0], guard: Some(GUARD), trial: TRIAL };
 
 const GUARD: GuardSpec = GuardSpec {
     key: "GEMINI_API_KEY",

@@ -8,8 +8,7 @@ use crate::{
     trial::TrialSpec,
 };
 
-pub(super) const LAUNCH: LaunchSpec =
-    LaunchSpec { program: "opencode", majors: &[1], guard: Some(GUARD), trial: TRIAL };
+pub(super) const LAUNCH: LaunchSpec = LaunchSpec { majors: &[1], guard: Some(GUARD), trial: TRIAL };
 
 const GUARD: GuardSpec = GuardSpec {
     key: "ANTHROPIC_API_KEY",

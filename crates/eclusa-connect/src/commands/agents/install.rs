@@ -14,19 +14,84 @@ use crate::commands::{
     failure::{Exit, Failure},
     global::Global,
     screen::{Screen, note, sanitize},
+    terminal::Terminal,
 };
 use crate::{AGENTS, AgentSpec, ListedServer, ServerPosition};
 
 /// Lines that are shown around those that change.
 const CONTEXT: usize = 2;
 
-pub(super) fn install(
-    global: &Global,
+/// What is installed, and for whom.
+pub(super) struct Installation<'a> {
+    pub(super) global: &'a Global,
+    pub(super) scope: InstallScope,
+    /// Leave the agent's other servers as they are.
+    pub(super) plain_servers: bool,
+}
+
+impl Installation<'_> {
+    /// Connects the agent that was named. Of one whose program is not here a person is asked first, where there is one.
+    pub(super) fn of_named(&self, agent: &AgentSpec, screen: &mut Screen) -> Result<Exit, Failure> {
+        if agent.installed().is_none() && !self.global.dry_run && self.scope == InstallScope::User {
+            let program = agent.program;
+            let asked = Terminal::new(false, None).confirm(&format!(
+                "{agent} was not found here (no `{program}` on the PATH). Write its settings anyway? [y/n] "
+            ));
+            match asked {
+                Ok(true) => {}
+                Ok(false) => return Err(Failure::refused("nothing was written")),
+                Err(_) => note(&format!(
+                    "{agent} was not found here (no `{program}` on the PATH); its settings are for when it is"
+                )),
+            }
+        }
+        connect(self, agent, screen)
+    }
+
+    /// Connects every agent whose program is here, once a person has said yes.
+    pub(super) fn of_all_found(&self, screen: &mut Screen) -> Result<Exit, Failure> {
+        let found: Vec<&AgentSpec> =
+            AGENTS.iter().filter(|it| it.installed().is_some()).copied().collect();
+        let all: Vec<&str> = AGENTS.iter().map(|it| it.name).collect();
+        if found.is_empty() {
+            let text = "no agent was found on the PATH";
+            let hint = format!("`eclusa install AGENT` connects one: {}", all.join(", "));
+            return Err(Failure::usage(text).hint(hint));
+        }
+        let titles: Vec<&str> = found.iter().map(|it| it.title).collect();
+        let question = format!("Found here: {}. Connect? [y/n] ", titles.join(", "));
+        let asked = match self.global.dry_run {
+            true => Ok(true),
+            false => Terminal::new(false, None).confirm(&question),
+        };
+        match asked {
+            Ok(true) => {}
+            Ok(false) => return Err(Failure::refused("nothing was written")),
+            Err(_) => {
+                let names: Vec<&str> = found.iter().map(|it| it.name).collect();
+                let text = format!("found here: {}", titles.join(", "));
+                let hint =
+                    format!("`eclusa install {}` connects it", names.join("`, `eclusa install "));
+                return Err(Failure::usage(text).hint(hint));
+            }
+        }
+        let mut exit = Exit::Done;
+        for agent in found {
+            if let Err(failure) = connect(self, agent, screen) {
+                screen.line(&sanitize(&format!("{agent}: {}", failure.message())))?;
+                exit = Exit::Failed;
+            }
+        }
+        Ok(exit)
+    }
+}
+
+fn connect(
+    Installation { global, scope, plain_servers }: &Installation<'_>,
     agent: &AgentSpec,
-    scope: InstallScope,
-    plain_servers: bool,
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
+    let (scope, plain_servers) = (*scope, *plain_servers);
     let program = std::env::current_exe()?;
     refuse_runner_cache(&program)?;
     if scope == InstallScope::Managed
@@ -59,10 +124,10 @@ pub(super) fn install(
         screen.line(&format!("{agent} is connected already: nothing to change"))?;
         return Ok(Exit::Done);
     }
-    for (file, new) in &changed {
-        show(screen, file, new)?;
-    }
     if global.dry_run {
+        for (file, new) in &changed {
+            show(screen, file, new)?;
+        }
         note("nothing was written (--dry-run)");
         return Ok(Exit::Done);
     }
@@ -84,7 +149,9 @@ pub(super) fn install(
         earlier.save_or_forget(global, agent, scope)?;
         return Err(failure);
     }
-    screen.line(&format!("{agent} is connected ({})", scope.name()))?;
+    let names: Vec<String> = changed.iter().map(|it| it.0.path.display().to_string()).collect();
+    let written = sanitize(&names.join(", "));
+    screen.line(&format!("{agent} is connected ({}): wrote {written}", scope.name()))?;
     for what in agent.questions() {
         screen.line(&format!("questions: {what}"))?;
     }
@@ -99,7 +166,13 @@ pub(super) fn install(
         servers.extend(file.other_servers(new)?);
     }
     tell_servers(&servers, screen)?;
-    note(&format!("`eclusa uninstall {}` takes it back", agent.name));
+    let (name, program) = (agent.name, agent.program);
+    let tried = match agent.launch.is_some() && scope == InstallScope::User {
+        true => format!("`eclusa status {name} --prove` tries it, then start `{program}`"),
+        false => format!("start `{program}`; `eclusa status` says what holds"),
+    };
+    screen.line(&format!("next: {tried}"))?;
+    note(&format!("`eclusa uninstall {name}` takes it back"));
     Ok(Exit::Done)
 }
 

@@ -25,7 +25,7 @@ use crate::commands::{
     spawn::{Program, Streams},
     tickets::random_name,
 };
-use crate::{AgentSpec, EntryFile, EntryState, agents::LaunchSpec, trial::TrialSpec};
+use crate::{AgentSpec, EntryFile, EntryState, trial::TrialSpec};
 
 mod scripted_model;
 mod trial_home;
@@ -103,15 +103,8 @@ struct GateFile {
 pub(super) fn current_proof(global: &Global, agent: &AgentSpec) -> Option<TrialProof> {
     let text = fs::read(place(global, agent).ok()?).ok()?;
     let proof: TrialProof = serde_json::from_slice(&text).ok()?;
-    let launch = agent.launch.as_ref()?;
-    let (program, settings) = (installed(launch)?, gate_files(global, agent).ok()?);
+    let (program, settings) = (agent.installed()?, gate_files(global, agent).ok()?);
     (digest(&program, &settings).ok()? == proof.of).then_some(proof)
-}
-
-/// The program of an agent, if it is there.
-fn installed(launch: &LaunchSpec) -> Option<PathBuf> {
-    let path = env::var_os("PATH")?;
-    env::split_paths(&path).map(|it| it.join(launch.program)).find(|it| it.is_file())
 }
 
 /// Why nothing is proven.
@@ -136,7 +129,7 @@ impl From<&str> for Unproven {
 /// Tries an agent.
 pub(super) async fn prove(global: &Global, agent: &AgentSpec) -> Result<TrialProof, Unproven> {
     let launch = agent.launch.as_ref().ok_or("there is no trial for this agent")?;
-    let program = installed(launch).ok_or("its program is not in PATH")?;
+    let program = agent.installed().ok_or("its program is not in PATH")?;
     let said = |failure: Failure| failure.lines().join("; ");
     let settings = gate_files(global, agent).map_err(said)?;
     if settings.is_empty() {
@@ -301,7 +294,7 @@ fn digest(program: &Path, settings: &[GateFile]) -> io::Result<String> {
 /// The version of an agent that is here, where it is of a line with which nothing was ever tried.
 pub(super) async fn untried_version(agent: &AgentSpec) -> Option<String> {
     let launch = agent.launch.as_ref()?;
-    let said = version(&installed(launch)?).await;
+    let said = version(&agent.installed()?).await;
     let number = said
         .split(|it: char| !it.is_ascii_digit() && it != '.')
         .find(|it| it.starts_with(|it: char| it.is_ascii_digit()) && it.contains('.'))?;

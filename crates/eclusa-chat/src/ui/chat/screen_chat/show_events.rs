@@ -13,6 +13,9 @@ use crate::ui::{
 };
 use crate::{AgentEvent, ItemBody, TranscriptItem, TurnEnd, TurnReport};
 
+/// Tools whose output people want to see.
+const SHOWN_OUTPUT: [&str; 1] = ["bash"];
+
 const WAITING: &str = "waiting for the model";
 
 impl ScreenChat<'_> {
@@ -67,6 +70,10 @@ impl ScreenChat<'_> {
             AgentEvent::Progress { id, detail } => view.call_progress(&id, &sanitize(&detail)),
             AgentEvent::Answered(call) => {
                 view.call_ended(&call.id, &EndedCall::from(&call));
+                if SHOWN_OUTPUT.contains(&call.tool.as_str()) {
+                    view.print_output(&sanitize(&call.output));
+                }
+                self.changes += usize::from(call.changed);
                 if !view.is_busy() {
                     view.wait_for(WAITING, now);
                 }
@@ -110,6 +117,16 @@ impl ScreenChat<'_> {
                 _ => Style::Warn,
             };
             view.say(style, &format!("  ended: {}", sanitize(why)));
+        }
+        let told = match std::mem::take(&mut self.changes) {
+            0 => None,
+            1 => Some("1 call changed the workspace; /undo takes it back".to_owned()),
+            count => {
+                Some(format!("{count} calls changed the workspace; /undo takes the latest back"))
+            }
+        };
+        if let Some(told) = told {
+            view.say(Style::Faint, &format!("  {told}"));
         }
         let percent = report.context.saturating_mul(100) / self.chat.window.max(1);
         view.status.context = Some((percent, self.chat.window));

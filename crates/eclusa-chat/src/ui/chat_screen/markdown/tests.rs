@@ -20,10 +20,27 @@ wrapped
   to be wrapped as well
 1. one
 │ quoted
-```rust
+── rust
 fn main() { println!("a line of code that is longer than the screen"); }
-```
+──
 ──────────────────────────────
 a * b * c
 "#);
+}
+
+#[test]
+fn a_table_is_shown_in_columns_when_it_is_whole() {
+    let text = "| name | what |\n|---|:--|\n| `a` | **one** \\| two |\n| 名前 | x |\nafter";
+    let mut markdown = Markdown::default();
+    let rows: Vec<String> =
+        text.lines().flat_map(|it| markdown.line(it, 40, Paint::never())).collect();
+    assert_eq!(rows, ["name │ what", "─────┼──────────", "a    │ one | two", "名前 │ x", "after"]);
+    // One that has no room, or is none, is shown as it was written; and one at the end is not lost.
+    assert!(markdown.line("| a | b |", 40, Paint::never()).is_empty());
+    assert_eq!(markdown.end_table(40, Paint::never()), ["| a | b |"]);
+    for line in ["| a long head | another |", "|---|---|", "| x | y |"] {
+        assert!(markdown.line(line, 10, Paint::never()).is_empty());
+    }
+    assert_eq!(markdown.end_table(10, Paint::never()).len(), 3);
+    assert!(markdown.end_table(10, Paint::never()).is_empty());
 }
