@@ -160,6 +160,8 @@ impl Running {
                     keep_stamps(&stage.upper(), &paths)?;
                     Ok::<_, std::io::Error>(copy)
                 });
+                let moving = || std::io::Error::other("what it left running could not be stopped");
+                let copied = copied.ok_or_else(moving).and_then(|it| it);
                 let copy = copied.map_err(|err| RunError::Effects(err.to_string()))?;
                 locks.extend(leave_layer(stage, &mut about));
                 self.kept = Kept::Layer(copy);
@@ -232,11 +234,14 @@ fn about(plan: &Plan, root: &Path, command: &str, pid: i32) -> JobAbout {
         layer: None,
         began: String::new(),
         discard: Vec::new(),
+        written: Vec::new(),
+        tmp: plan.tmp.clone(),
         staged: Vec::new(),
         group: None,
         mount: false,
         memory: plan.limits.memory,
         disk: plan.limits.disk,
+        processes: plan.limits.going_on,
     }
 }
 
