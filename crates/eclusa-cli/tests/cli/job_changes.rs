@@ -186,7 +186,7 @@ fn later_commands_read_what_a_job_prints_and_no_link_leads_it_elsewhere() {
     assert!(seen.starts_with("begun\n") && !seen.contains(&token), "{seen}");
     // A link that waits at the name of the next job.
     let outside = world.write("outside.txt", "outside\n");
-    call(&world, &format!("ln -s {} /tmp/eclusa-job-2.log", outside.display()));
+    call(&world, &format!("ln -s '{}' /tmp/eclusa-job-2.log", outside.display()));
     let ran = run(&world, json!({"command": "echo begun; sleep 1000", "run_in_background": true}));
     assert!(ran.out.contains("as job 2") && !ran.out.contains("eclusa-job-2.log"), "{ran:?}");
     until("it is kept", || {

@@ -40,7 +40,8 @@ pub fn running_jobs(state: &Path) -> Vec<String> {
 /// Jobs of a session that have ended since it was told of any.
 pub(super) fn ended_since(state: &Path, session: &str) -> Vec<JobView> {
     let records = JobRecords::new(state);
-    let news = |it: &JobRecord| it.session == session && !it.told && !is_there(it);
+    let over = |it: &JobRecord| it.ended.is_some() || !is_there(it);
+    let news = |it: &JobRecord| it.session == session && !it.told && over(it);
     let views = records.all().into_iter().filter(news);
     let views = views.map(|it| JobView::of(state, &records, it));
     let ended: Vec<JobView> = views.filter(|it| it.record.ended.is_some()).collect();

@@ -18,6 +18,9 @@ const GRACE: Duration = Duration::from_secs(5);
 /// How much of a command is shown.
 const MAX_COMMAND: usize = 4096;
 
+/// How much of what a job prints at once is handed over with it.
+const MAX_EARLY: usize = 4096;
+
 /// A job that nobody holds yet. Dropped, it ends.
 pub(crate) struct HeldJob {
     pub(crate) about: JobAbout,
@@ -68,6 +71,21 @@ impl OutputSlot {
         match &mut slot.file {
             Some(file) => file.add(bytes),
             None => slot.early.extend_from_slice(bytes),
+        }
+    }
+
+    /// What came before anybody held it, as far as a message has room for it.
+    pub(crate) fn take_early(&self) -> String {
+        let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let early = std::mem::take(&mut slot.early);
+        let text = String::from_utf8_lossy(&early);
+        let start = text.len().saturating_sub(MAX_EARLY);
+        let start = (start..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        let end = text.get(start..).unwrap_or_default();
+        if start == 0 {
+            end.to_owned()
+        } else {
+            format!("[{start} bytes before are not kept]\n{end}")
         }
     }
 

@@ -89,7 +89,10 @@ impl SessionPlace {
     /// The directory of a session for its new owner, with its lock. `None`: it has one that lives.
     pub(super) fn take(path: &Path) -> io::Result<Option<(SessionPlace, File)>> {
         for _ in 0..TRIES {
-            let place = SessionPlace::make(path)?;
+            let place = match SessionPlace::make(path) {
+                Err(err) if err.kind() == io::ErrorKind::NotFound => continue,
+                place => place?,
+            };
             match place.lock() {
                 Ok(Some(lock)) if place.is_there() => return Ok(Some((place, lock))),
                 Ok(None) if place.connect()?.is_some() => return Ok(None),
@@ -148,9 +151,10 @@ pub(crate) fn sweep_sessions(state: &Path) -> usize {
     let mut swept = 0;
     for entry in std::fs::read_dir(all_sessions(state)).into_iter().flatten().flatten() {
         let Ok(Some(place)) = SessionPlace::open(&entry.path()) else { continue };
-        if matches!(place.connect(), Ok(None))
-            && let Ok(Some(lock)) = place.lock()
+        // One that lives has the lock.
+        if let Ok(Some(lock)) = place.lock()
             && place.is_there()
+            && matches!(place.connect(), Ok(None))
         {
             place.remove();
             drop(lock);

@@ -134,6 +134,7 @@ impl SessionOwner {
                 Err(err) => tracing::debug!("its session does not see what it prints: {err}"),
             }
         }
+        output.add(about.early.as_bytes());
         self.0.records.write(&record)?;
         let lost = output.lost();
         let mut sandbox = HeldJob::watch(run, &about, output).map_err(io::Error::other)?;

@@ -112,6 +112,9 @@ pub(crate) struct JobAbout {
     /// Where it writes to, as far as that is counted.
     #[serde(default)]
     pub(crate) written: Vec<PathBuf>,
+    /// What it printed before anybody held it.
+    #[serde(default)]
+    pub(crate) early: String,
     /// What its session has as `/tmp`.
     #[serde(default)]
     pub(crate) tmp: Option<PathBuf>,

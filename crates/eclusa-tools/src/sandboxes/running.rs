@@ -126,9 +126,12 @@ impl Running {
         let pid = self.sandbox.group();
         let run = match self.plan.outlives {
             Outlives::All => HeldRun::Left(self.sandbox.let_go()?),
-            Outlives::Nothing | Outlives::Left => HeldRun::Here(self.sandbox, slot),
+            Outlives::Nothing | Outlives::Left => HeldRun::Here(self.sandbox, slot.clone()),
         };
         let mut about = about(&self.plan, &self.root, &self.command, pid);
+        if matches!(run, HeldRun::Left(_)) {
+            about.early = slot.take_early();
+        }
         let mut locks = Vec::new();
         match self.kept {
             Kept::Layer(stage) => locks.extend(leave_layer(stage, &mut about)),
@@ -235,6 +238,7 @@ fn about(plan: &Plan, root: &Path, command: &str, pid: i32) -> JobAbout {
         began: String::new(),
         discard: Vec::new(),
         written: Vec::new(),
+        early: String::new(),
         tmp: plan.tmp.clone(),
         staged: Vec::new(),
         group: None,
