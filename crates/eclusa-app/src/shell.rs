@@ -50,6 +50,7 @@ pub fn settings(paths: &Paths, config: &Config, hosts: &[String]) -> SandboxSett
         disk: commands.disk,
         ..Limits::default()
     };
+    settings.job_processes = commands.job_processes;
     // The logs, what is kept for undo and the tokens of servers are nobody's business in there:
     // not those of this workspace, and not those of others.
     settings.hide = paths.store.parent().map(Path::to_owned).into_iter().collect();

@@ -144,6 +144,10 @@ pub(crate) async fn run(
             exec::ticket::run(&global, &ticket, &command).await
         }
         Command::Exec(args) => exec::run(&open(&global)?, args, global.json).await,
+        // What a job wrote is applied by the rules in force, or not at all.
+        Command::Jobs(args) if args.applies() => {
+            jobs::apply(&open(&global)?, args, global.json).await
+        }
         Command::Jobs(args) => jobs::run(&paths(&global)?, args, global.json).await,
         Command::Agents(command) => agents::run(&global, command).await,
         Command::Doctor(_) => doctor::run(&global).await,

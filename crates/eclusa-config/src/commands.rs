@@ -27,6 +27,8 @@ pub struct CommandSettings {
     pub memory: Option<u64>,
     /// Processes at once.
     pub processes: Option<u32>,
+    /// Processes that may go on as one job.
+    pub job_processes: Option<u32>,
     /// By how many bytes the disk may fill.
     pub disk: Option<u64>,
     /// How long a command may run, where the call does not say.
@@ -45,6 +47,7 @@ impl Default for CommandSettings {
             writable: Vec::new(),
             memory: Some(8 << 30),
             processes: Some(1024),
+            job_processes: Some(64),
             disk: Some(8 << 30),
             time: Duration::from_secs(30),
             least: RequiredEnforcement::default(),
@@ -76,6 +79,8 @@ pub(super) struct Commands {
     pub(super) memory: Option<Spanned<Size>>,
     /// Processes at once, or "none".
     pub(super) processes: Option<Spanned<Most>>,
+    /// Processes that may go on as one job after a call, or "none".
+    pub(super) job_processes: Option<Spanned<Most>>,
     /// By how much the disk may fill, in bytes or as a size, or "none".
     pub(super) disk: Option<Spanned<Size>>,
     /// How long a command may run, where the call does not say.
@@ -125,12 +130,17 @@ pub(super) fn merge(source: &mut LayerReader<'_>, commands: &mut CommandSettings
             set_tightening(source, &written.span, below, size, is_more);
         }
     }
-    if let Some(written) = &file.processes {
+    let processes = [
+        (&file.processes, &mut commands.processes),
+        (&file.job_processes, &mut commands.job_processes),
+    ];
+    for (written, below) in processes {
+        let Some(written) = written else { continue };
         let most = match written.it {
             Most::Number(most) => Some(u32::try_from(most).unwrap_or(u32::MAX)),
             Most::Any(_) => None,
         };
-        set_tightening(source, &written.span, &mut commands.processes, most, is_more);
+        set_tightening(source, &written.span, below, most, is_more);
     }
     if let Some(written) = &file.time
         && let Some(time) = units::positive_time(source, written)

@@ -64,6 +64,8 @@ pub enum Ended {
     Disk,
     /// It had more memory than it may.
     Memory,
+    /// It was a job and had more processes than one may.
+    Processes,
     /// It opened a file that is hidden from it, and read nothing of it.
     Secret,
 }

@@ -102,7 +102,7 @@ pub use portable::test_support;
 #[cfg(not(enforced))]
 pub use portable::{
     LeftParts, LeftRunning, Sandbox, forget, inherit_nothing, listening_ports, probe, processes_of,
-    pseudo_terminal, recall_or_probe, surely_holds_something,
+    pseudo_terminal, recall_or_probe, surely_holds_something, while_stopped,
 };
 #[cfg(enforced)]
 pub use probe::{probe, surely_holds_something};
@@ -115,7 +115,7 @@ pub use recall::{forget, recall_or_probe};
 pub use refusal::{Refusal, refusals};
 pub use resource_caps::{Cap, Caps, delegated_group};
 #[cfg(enforced)]
-pub use sandbox::{LeftParts, LeftRunning, Sandbox, listening_ports, processes_of};
+pub use sandbox::{LeftParts, LeftRunning, Sandbox, listening_ports, processes_of, while_stopped};
 pub use secrets::{is_secret, is_secret_name, secrets};
 #[cfg(enforced)]
 pub use shared_network::SharedNetwork;

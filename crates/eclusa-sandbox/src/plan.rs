@@ -124,6 +124,9 @@ pub struct Limits {
     pub memory: Option<u64>,
     /// Processes at once. Without a cgroup, and as root, the kernel can't count below 301.
     pub processes: Option<u32>,
+    /// Processes at once of what goes on without whoever started it, threads not counted: counted when a command
+    /// leaves some running, and otherwise as long as the command runs, five times a second. For a job alone.
+    pub going_on: Option<u32>,
     /// Size of any one file.
     pub file: Option<u64>,
     /// By how much the filesystem beneath the first stage or writable root may shrink. Looked at
@@ -188,6 +191,12 @@ impl Plan {
         let argv = [bash, "--norc", "--noprofile", "-p", "-c", text];
         Plan::new(argv.into_iter().map(OsString::from).collect(), cwd)
     }
+
+    /// Where what a job writes is counted: its first layer, and its `/tmp`.
+    #[cfg(enforced)]
+    pub(crate) fn written(&self) -> Vec<PathBuf> {
+        self.stage.first().map(|it| &it.upper).into_iter().chain(&self.tmp).cloned().collect()
+    }
 }
 
 impl Default for Limits {
@@ -199,6 +208,7 @@ impl Default for Limits {
             cpu: None,
             memory: Some(8 << 30),
             processes: Some(1024),
+            going_on: None,
             file: Some(4 << 30),
             disk: Some(8 << 30),
             tmp: 1 << 30,

@@ -155,8 +155,8 @@ pub struct LeftRunning(Infallible);
 pub struct LeftParts {
     /// Its first process.
     pub pid: i32,
-    /// Where its changes go.
-    pub layer: Option<std::path::PathBuf>,
+    /// Where it writes to.
+    pub written: Vec<std::path::PathBuf>,
     /// Where renames of directories are helped.
     pub staged: Vec<std::path::PathBuf>,
     /// Its control group.
@@ -184,9 +184,14 @@ impl LeftRunning {
     }
 
     /// Does something while none of its processes runs.
-    pub fn while_stopped<T>(&self, _: impl FnOnce() -> T) -> T {
+    pub fn while_stopped<T>(&self, _: impl FnOnce() -> T) -> Option<T> {
         match self.0 {}
     }
+}
+
+/// There is nobody to stop.
+pub fn while_stopped<T>(_: i32, _: impl FnOnce() -> T) -> Option<T> {
+    None
 }
 
 /// There are none.

@@ -1,11 +1,13 @@
 //! A running command: started, watched by a thread of its own, ended with everything it started.
 
 mod answering;
+mod disk;
 mod leases;
 mod left;
 mod listening;
 mod memory;
 mod pipes;
+mod process_count;
 mod supervise;
 mod survivors;
 mod watch;
@@ -39,7 +41,7 @@ use crate::resource_caps::{Caps, Group};
 use crate::step::{SandboxError, Step, not_cloned, trying};
 use answering::Answering;
 use leases::Leases;
-pub use left::{LeftParts, LeftRunning};
+pub use left::{LeftParts, LeftRunning, while_stopped};
 pub use listening::{listening_ports, processes_of};
 
 /// A command that runs. Dropping it ends the command.

@@ -280,6 +280,7 @@ impl TypedTool for Bash {
         if ran.exit.how != How::Code(0) {
             ran.notes.extend(job.needs_service());
         }
+        ran.notes.extend(self.background.news(job.session()));
         self.keep_left(&mut ran, job).await;
         if signals && self.background.is_busy(job.session()) {
             ran.notes.push(ELSEWHERE.to_owned());

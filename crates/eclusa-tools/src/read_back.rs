@@ -6,7 +6,7 @@ use std::{
 };
 
 use eclusa::{
-    Change, Changes, FileNode, Node, Staged,
+    Change, Changes, FileNode, Node, Staged, one_line,
     workspace::{Content, is_build_output},
 };
 use eclusa_sandbox::{
@@ -45,7 +45,8 @@ pub(crate) fn changes(
     let mut notes = Vec::new();
     let mut changes = Vec::with_capacity(effects.entries.len());
     for effect in effects.entries {
-        let path = effect.path.display();
+        // A name cannot make lines of its own.
+        let path = one_line(&effect.path.to_string_lossy());
         if let Some(why) = effect.obstacle() {
             notes.push(format!("`{path}` is left out: {why}"));
             continue;
@@ -120,7 +121,7 @@ fn describe_note(note: &Note) -> String {
             format!("was given {names} names")
         }
         Note::Attributes(names) => {
-            let names: Vec<_> = names.iter().map(|it| it.to_string_lossy()).collect();
+            let names: Vec<_> = names.iter().map(|it| one_line(&it.to_string_lossy())).collect();
             format!("has other extended attributes ({}), which are not kept", names.join(", "))
         }
         Note::Owner { before, after } => format!(

@@ -25,7 +25,7 @@ use eclusa_sandbox::{
     proxy::{HostRule, Hosts, Proxy, ProxyListener},
 };
 
-use crate::owner::{JobRecords, all_sessions};
+use crate::owner::{JobRecords, all_sessions, sweep_sessions};
 
 mod attempts;
 mod bound_layer;
@@ -269,7 +269,8 @@ impl Sandboxes {
 
     /// Removes what processes that died have left behind, and says how much that was.
     pub fn sweep(&self) -> std::io::Result<usize> {
-        let jobs = JobRecords::new(&self.settings().state).sweep();
+        let state = &self.settings().state;
+        let jobs = JobRecords::new(state).sweep() + sweep_sessions(state);
         Ok(self.0.pools.sweep()? + self.0.sessions.sweep()? + self.0.caches.sweep()? + jobs)
     }
 

@@ -9,7 +9,7 @@ pub(super) const HELP: &str = "\
 \x1b[1m\x1b[4mWork:\x1b[0m
   run          Run one tool call through the gate
   exec         Run a command in a sandbox, review its changes, then apply or discard them
-  jobs         List, show, follow and end what commands left running
+  jobs         List, show, follow, apply and end what commands left running
   ask          Ask a model to do one job, and print its answer
   chat         Talk with a model; its calls pass the gate
   feed         Pass the calls in a model's answer, from stdin, and print the results for the model

@@ -11,7 +11,7 @@ use eclusa::{
 };
 use serde_json::{Value, json};
 
-mod apply;
+pub(super) mod apply;
 mod discarded;
 mod folded;
 
@@ -294,7 +294,7 @@ impl Book {
     }
 }
 
-fn print_patch(diff: &Diff<'_>, screen: &mut Screen) -> Result<(), Failure> {
+pub(super) fn print_patch(diff: &Diff<'_>, screen: &mut Screen) -> Result<(), Failure> {
     for line in diff.unified().lines() {
         let line = screen.sanitize_on_terminal(line).into_owned();
         screen.verbatim(diff_lines::style(&line), &line)?;

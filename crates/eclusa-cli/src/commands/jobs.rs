@@ -6,12 +6,15 @@ use eclusa_tools::{JobRecords, JobView, OwnerClient, OwnerError, jobs_of};
 use serde_json::{Value, json};
 
 use crate::{
+    context::AppContext,
     failure::{Exit, Failure},
     paths::Paths,
     screen::{self, Screen},
 };
 
-/// List, show, follow and end what commands left running
+mod apply;
+
+/// List, show, follow, apply and end what commands left running
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -19,12 +22,21 @@ Examples:
   eclusa jobs output 3 -f                       what job 3 writes, as it comes
   eclusa jobs end 3                             politely first, for sure five seconds later
   eclusa jobs end --all                         all jobs of this workspace
+  eclusa jobs diff 3                            what job 3 has written and nobody has applied
+  eclusa jobs apply 3                           apply that; the job goes on
 
-What a job writes to the workspace is seen by later commands of its session, and applied by nobody: at \
-its end it is kept for a day (`eclusa changes --discarded`, `eclusa changes apply`).")]
+What a job writes to the workspace is seen by later commands of its session, and applied when a person says \
+so: while it runs it is copied, and at its end it is kept for a day.")]
 pub(crate) struct JobsArgs {
     #[command(subcommand)]
     what: Option<JobsCommand>,
+}
+
+impl JobsArgs {
+    /// Whether it is about what a job wrote to the workspace.
+    pub(super) fn applies(&self) -> bool {
+        matches!(self.what, Some(JobsCommand::Diff { .. } | JobsCommand::Apply { .. }))
+    }
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -43,6 +55,16 @@ enum JobsCommand {
         /// Go on as more comes, until it has ended
         #[arg(short, long)]
         follow: bool,
+    },
+    /// Show what a job wrote to the workspace and nobody has applied, as a patch
+    Diff {
+        /// Its number, as the list shows it
+        job: u64,
+    },
+    /// Apply what a job wrote to the workspace
+    Apply {
+        /// Its number, as the list shows it
+        job: u64,
     },
     /// End jobs
     End {
@@ -65,8 +87,20 @@ pub(super) async fn run(paths: &Paths, args: JobsArgs, json: bool) -> Result<Exi
         JobsCommand::Show { job } => show(&found(&state, job)?, json)?,
         JobsCommand::Output { job, follow } => output(&state, job, follow).await?,
         JobsCommand::End { jobs, all } => end(&state, &jobs, all)?,
+        JobsCommand::Diff { .. } | JobsCommand::Apply { .. } => {
+            return Err(Failure::failed("it needs the rules of this workspace"));
+        }
     }
     Ok(Exit::Done)
+}
+
+/// What needs the rules in force.
+pub(super) async fn apply(ctx: &AppContext, args: JobsArgs, json: bool) -> Result<Exit, Failure> {
+    match args.what {
+        Some(JobsCommand::Diff { job }) => apply::diff(ctx, job, json),
+        Some(JobsCommand::Apply { job }) => apply::apply(ctx, job, json).await,
+        _ => run(&ctx.paths, args, json).await,
+    }
 }
 
 fn found(state: &Path, job: u64) -> Result<JobView, Failure> {

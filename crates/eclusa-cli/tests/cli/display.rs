@@ -264,3 +264,15 @@ fn completions_know_tools_calls_and_rules() {
     let none = world.eclusa(&["complete-words", "tools"]);
     assert_eq!((none.code, none.out.as_str(), none.err.as_str()), (0, "", ""));
 }
+
+/// What is told of a path besides the changes: a name cannot make lines of its own, nor move the cursor.
+#[test]
+fn a_name_that_is_told_of_makes_no_line_of_its_own() {
+    eclusa_testing::needs!(Namespaces);
+    let world = World::with("mode = \"auto-approve\"\n");
+    world.write("workspace/x.py", "import os\nos.mkfifo('a\\x1b[2Jb\\nnote: applied')\n");
+    let ran = world.eclusa(&["run", "bash", "command=python3 x.py"]);
+    let told = format!("{}{}", ran.out, ran.err);
+    assert!(told.contains("is left out: it is a pipe"), "{told}");
+    assert!(!told.contains('\u{1b}') && !told.contains("\nnote: applied"), "{told}");
+}

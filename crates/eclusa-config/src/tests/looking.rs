@@ -125,14 +125,14 @@ not_match = [{ fetches = ['rs'] }, { fetches = ['docs.example', 'other.example']
 fn commands_are_loosened_by_their_person_and_tightened_by_projects() {
     let own =
         "[commands]\nhosts = ['packages.example', '*.example.org']\nlive = ['target/**', 'web/dist/']
-memory = 'none'\nprocesses = 64\ndisk = '1GB'\ntime = '2m'\nleast = 'partial'
+memory = 'none'\nprocesses = 64\njob_processes = 100\ndisk = '1GB'\ntime = '2m'\nleast = 'partial'
 identity = 'Ada <ada@example.org>'";
     let commands = load(own).commands;
     assert_eq!(commands.hosts, ["packages.example", "*.example.org"]);
     assert_eq!(commands.live, [Path::new("target"), Path::new("web/dist")]);
     assert_eq!(
-        (commands.memory, commands.processes, commands.disk),
-        (None, Some(64), Some(1 << 30))
+        (commands.memory, commands.processes, commands.job_processes, commands.disk),
+        (None, Some(64), Some(100), Some(1 << 30))
     );
     assert_eq!(
         (commands.time, commands.least),
@@ -149,6 +149,8 @@ identity = 'Ada <ada@example.org>'";
         "writable = ['~/bin']",
         "processes = 65",
         "processes = 'none'",
+        "job_processes = 101",
+        "job_processes = 'none'",
         "disk = '2GB'",
         "time = '3m'",
         "identity = 'Eve <eve@example.org>'",

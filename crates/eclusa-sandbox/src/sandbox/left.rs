@@ -1,5 +1,6 @@
 //! What goes on without whoever started it: handed from one watch to the next, also in another process.
 
+use std::collections::BTreeSet;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -13,7 +14,7 @@ use crate::resource_caps::{Cap, Caps, Group};
 use crate::step::{SandboxError, trying};
 
 /// How long processes may take to stand still.
-const STILL: Duration = Duration::from_millis(50);
+const STILL: Duration = Duration::from_millis(500);
 
 /// A sandbox that runs and that nobody watches. Dropped, it ends.
 #[derive(Debug)]
@@ -33,8 +34,8 @@ pub struct LeftRunning {
 pub struct LeftParts {
     /// Its first process.
     pub pid: i32,
-    /// Where its changes go, if its disk is looked at.
-    pub layer: Option<PathBuf>,
+    /// Where it writes to, as far as that is counted: its changes first.
+    pub written: Vec<PathBuf>,
     /// Where renames of directories are helped.
     pub staged: Vec<PathBuf>,
     /// Its control group.
@@ -48,7 +49,7 @@ impl StartedCommand {
     pub(super) fn left(
         &mut self,
         held: Option<OwnedFd>,
-        layer: Option<PathBuf>,
+        written: Vec<PathBuf>,
         staged: Vec<PathBuf>,
     ) -> Result<LeftRunning, SandboxError> {
         let again = |it: &OwnedFd| it.try_clone().map_err(trying("duplicate a descriptor"));
@@ -57,7 +58,7 @@ impl StartedCommand {
         self.child.abandon();
         let group = self.group.take();
         let path = group.as_ref().map(|it| it.path().to_owned());
-        let parts = LeftParts { pid: self.child.pid, layer, staged, group: path, mount: false };
+        let parts = LeftParts { pid: self.child.pid, written, staged, group: path, mount: false };
         let caps = self.caps;
         Ok(LeftRunning { parts, pidfd, status, output, held, mount: None, group, caps })
     }
@@ -96,8 +97,8 @@ impl LeftRunning {
         self.parts.pid
     }
 
-    pub(super) fn layer(&self) -> Option<&PathBuf> {
-        self.parts.layer.as_ref()
+    pub(super) fn written(&self) -> &[PathBuf] {
+        &self.parts.written
     }
 
     pub(super) fn staged(&self) -> &[PathBuf] {
@@ -116,21 +117,10 @@ impl LeftRunning {
         self.pidfd.as_fd()
     }
 
-    /// Does something while none of its processes runs, so that what they write is whole.
-    pub fn while_stopped<T>(&self, act: impl FnOnce() -> T) -> T {
-        let until = Instant::now() + STILL;
-        loop {
-            let moving: Vec<i32> =
-                survivors::beneath(self.pid()).into_iter().filter(|it| !stands(*it)).collect();
-            if moving.is_empty() || Instant::now() >= until {
-                break;
-            }
-            moving.iter().for_each(|it| send(*it, Signal::STOP));
-            std::thread::sleep(Duration::from_micros(200));
-        }
-        let done = act();
-        survivors::beneath(self.pid()).iter().for_each(|it| send(*it, Signal::CONT));
-        done
+    /// Does something while none of its processes runs, so that what they write is whole. `None`: they could not be
+    /// stopped.
+    pub fn while_stopped<T>(&self, act: impl FnOnce() -> T) -> Option<T> {
+        while_stopped(self.pid(), act)
     }
 
     /// What a watch is made of.
@@ -141,6 +131,37 @@ impl LeftRunning {
         let started =
             StartedCommand { guardian, child, namespace: true, output, status, caps, group };
         (started, Answering::new(held))
+    }
+}
+
+/// Does something while no process beneath the first one of a sandbox runs. Those that were stopped before stay so.
+/// `None`: they could not be stopped, and nothing was done.
+pub fn while_stopped<T>(first: i32, act: impl FnOnce() -> T) -> Option<T> {
+    let until = Instant::now() + STILL;
+    let mut stopped = Stopped(BTreeSet::new());
+    loop {
+        let all = survivors::beneath(first);
+        let moving: Vec<i32> = all.into_iter().filter(|it| !stands(*it)).collect();
+        if moving.is_empty() {
+            return Some(act());
+        }
+        if Instant::now() >= until {
+            return None;
+        }
+        for pid in moving {
+            send(pid, Signal::STOP);
+            stopped.0.insert(pid);
+        }
+        std::thread::sleep(Duration::from_micros(200));
+    }
+}
+
+/// Processes that go on when it is dropped, whatever happens.
+struct Stopped(BTreeSet<i32>);
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|it| send(*it, Signal::CONT));
     }
 }
 

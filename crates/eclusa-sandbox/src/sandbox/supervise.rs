@@ -7,9 +7,11 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
 
 use super::answering::Answering;
+use super::disk;
 use super::leases;
 use super::memory;
-use super::watch::{Watch, free};
+use super::process_count;
+use super::watch::Watch;
 use super::{StartedCommand, Watched, survivors};
 use crate::exit::{DirRenames, Ended, Exit, How};
 use crate::init::{ENDED, LEFT, NOT_EXECUTED, OUTLIVE, REAP};
@@ -24,9 +26,6 @@ pub(super) const CHUNK: usize = 1 << 20;
 /// How much is read at once as long as that has been enough: most commands say little, and a large
 /// buffer would be most of what they cost.
 const LITTLE: usize = 1 << 14;
-
-/// How often the disk is looked at.
-const DISK: Duration = Duration::from_millis(200);
 
 /// How long the kernel may take to end what it was told to kill. Only a process that waits for
 /// broken hardware takes longer, and no call waits for that.
@@ -163,10 +162,11 @@ impl<F: FnMut(&[u8])> Supervision<F> {
             Phase::Over => None,
         };
         let next = next.map(|at| at.saturating_duration_since(Instant::now()));
-        let disk = self.watch.disk.as_ref().map(|_| DISK);
+        let disk = self.watch.disk.as_ref().map(|_| disk::INTERVAL);
         let memory = self.watch.memory.as_ref().map(|_| memory::INTERVAL);
+        let processes = self.watch.processes.as_ref().map(|_| process_count::INTERVAL);
         let leases = self.watch.leases.any().then_some(leases::INTERVAL);
-        let next = [next, disk, memory, leases].into_iter().flatten().min();
+        let next = [next, disk, memory, processes, leases].into_iter().flatten().min();
         next.and_then(|next| Timespec::try_from(next + Duration::from_micros(500)).ok())
     }
 
@@ -238,18 +238,24 @@ impl<F: FnMut(&[u8])> Supervision<F> {
             self.phase = Phase::Over;
             return;
         }
-        if matches!(self.phase, Phase::Runs) && self.too_much_memory() {
-            // Every further moment costs others their memory.
-            self.ended = Some(Ended::Memory);
-            self.phase = Phase::Over;
+        if matches!(self.phase, Phase::Runs)
+            && let Some(why) = self.too_much()
+        {
+            // Every further moment costs others.
+            (self.ended, self.phase) = (Some(why), Phase::Over);
             return;
         }
+        let full = matches!(self.phase, Phase::Runs)
+            && self.watch.disk.as_mut().is_some_and(disk::DiskWatch::is_full);
         match self.phase {
             Phase::Asked(kill) if now >= kill => self.phase = Phase::Over,
             Phase::Lingers(until) if now >= until => {
-                self.leaves = self.may_leave(Outlives::Left);
+                let left = survivors::beneath(self.started.child.pid).len();
+                let most = self.watch.limits.going_on;
+                let too_many = most.is_some_and(|most| process_count::is_more(left, most));
+                self.leaves = self.may_leave(Outlives::Left) && !too_many;
                 if !self.leaves {
-                    self.ended_left = survivors::beneath(self.started.child.pid).len();
+                    self.ended_left = left;
                 }
                 self.phase = Phase::Over;
             }
@@ -257,7 +263,7 @@ impl<F: FnMut(&[u8])> Supervision<F> {
                 self.ask(Ended::Time);
             }
             Phase::Runs if self.too_much_output() => self.ask(Ended::Output),
-            Phase::Runs if self.disk_is_full() => self.ask(Ended::Disk),
+            Phase::Runs if full => self.ask(Ended::Disk),
             _ => {}
         }
     }
@@ -266,14 +272,12 @@ impl<F: FnMut(&[u8])> Supervision<F> {
         self.watch.limits.output.is_some_and(|most| self.keeper.total() > most)
     }
 
-    fn too_much_memory(&mut self) -> bool {
-        let root = self.started.child.pid;
-        self.watch.memory.as_mut().is_some_and(|it| it.exceeded(root))
-    }
-
-    fn disk_is_full(&self) -> bool {
-        let Some((place, least)) = &self.watch.disk else { return false };
-        free(place).is_some_and(|free| free < *least)
+    /// Whether it has too much memory, or too many processes.
+    fn too_much(&mut self) -> Option<Ended> {
+        let (root, watch) = (self.started.child.pid, &mut self.watch);
+        let memory = watch.memory.as_mut().is_some_and(|it| it.exceeded(root));
+        let mut processes = || watch.processes.as_mut().is_some_and(|it| it.exceeded(root));
+        if memory { Some(Ended::Memory) } else { processes().then_some(Ended::Processes) }
     }
 
     /// Asks the command and its children to end, and remembers when to stop asking.
@@ -365,9 +369,9 @@ impl<F: FnMut(&[u8])> Supervision<F> {
             }
         }
         let held = std::mem::replace(&mut self.answering, Answering::Nobody).leave();
-        let layer = self.watch.disk.take().map(|it| it.0);
+        let written = std::mem::take(&mut self.watch.written);
         let staged = std::mem::take(&mut self.watch.staged);
-        let left = self.started.left(held, layer, staged)?;
+        let left = self.started.left(held, written, staged)?;
         Ok(Watched { exit: self.exit(began, None), left: Some(left) })
     }
 

@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use super::disk::DiskWatch;
 use super::leases::Leases;
 use super::left::LeftRunning;
 use super::memory::MemoryWatch;
+use super::process_count::ProcessCount;
 use crate::capabilities::Enforcement;
 use crate::notify::OwnSide;
 use crate::plan::{Hold, Keep, Limits, Outlives, Plan, Staging};
@@ -17,8 +19,12 @@ pub(super) struct Watch {
     pub(super) keep: Keep,
     pub(super) cancel: Cancel,
     pub(super) enforcement: Enforcement,
-    pub(super) disk: Option<(PathBuf, u64)>,
+    pub(super) disk: Option<DiskWatch>,
+    /// Where it writes to, as far as that is counted of a job.
+    pub(super) written: Vec<PathBuf>,
     pub(super) memory: Option<MemoryWatch>,
+    /// Of a job, as long as it runs.
+    pub(super) processes: Option<ProcessCount>,
     /// On what nobody of the command may open.
     pub(super) leases: Leases,
     /// Where renames of directories are helped.
@@ -39,10 +45,13 @@ impl Watch {
     ) -> Watch {
         let place = plan.stage.first().map(|one| &one.upper).or(plan.write.first());
         let place = place.or(plan.tmp.as_ref());
-        let disk = plan.limits.disk.zip(place).and_then(|(most, place)| {
-            let free = free(place)?;
-            Some((place.clone(), free.saturating_sub(most)))
-        });
+        // What goes on is a job from the start, unless it is what a command leaves.
+        let job = plan.limits.going_on.filter(|_| plan.outlives != Outlives::Left);
+        let written = plan.written();
+        let counted = if job.is_some() { written.clone() } else { Vec::new() };
+        let disk = plan.limits.disk.zip(place);
+        let disk = disk.and_then(|(most, place)| DiskWatch::new(place, counted, most));
+        let processes = job.map(ProcessCount::new);
         let memory = plan.limits.memory.filter(|_| plan.cgroup.is_none()).map(MemoryWatch::new);
         let limits = plan.limits.clone();
         let real = |one: &Staging| one.lower.canonicalize().ok();
@@ -51,7 +60,20 @@ impl Watch {
             Hold::Nothing => Vec::new(),
         };
         let (keep, outlives) = (plan.keep, plan.outlives);
-        Watch { limits, keep, cancel, enforcement, disk, memory, leases, staged, own, outlives }
+        Watch {
+            limits,
+            keep,
+            cancel,
+            enforcement,
+            disk,
+            written,
+            memory,
+            processes,
+            leases,
+            staged,
+            own,
+            outlives,
+        }
     }
 
     /// The watch over what somebody else has left running.
@@ -61,11 +83,9 @@ impl Watch {
         keep: Keep,
         cancel: Cancel,
     ) -> Result<Watch, SandboxError> {
-        let place = left.layer().filter(|_| limits.disk.is_some());
-        let disk = limits.disk.zip(place).and_then(|(most, place)| {
-            let free = free(place)?;
-            Some((place.clone(), free.saturating_sub(most)))
-        });
+        let disk = limits.disk.zip(left.written().first());
+        let disk =
+            disk.and_then(|(most, place)| DiskWatch::new(place, left.written().to_vec(), most));
         let memory = limits.memory.filter(|_| !left.is_counted()).map(MemoryWatch::new);
         Ok(Watch {
             limits: limits.clone(),
@@ -73,17 +93,13 @@ impl Watch {
             cancel,
             enforcement: Enforcement::Full,
             disk,
+            written: left.written().to_vec(),
             memory,
+            processes: limits.going_on.map(ProcessCount::new),
             leases: Leases::take(&[])?,
             staged: left.staged().to_vec(),
             own: None,
             outlives: Outlives::All,
         })
     }
-}
-
-/// The free bytes of a filesystem.
-pub(super) fn free(place: &PathBuf) -> Option<u64> {
-    let stat = rustix::fs::statvfs(place).ok()?;
-    Some(stat.f_bavail.saturating_mul(stat.f_frsize))
 }

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::job_view::{JobView, jobs_of};
+use super::job_view::{JobView, ended_since, jobs_of};
 use crate::{
     owner::{HeldJob, JobHome, JobRecords, OwnerClient, OwnerError, OwnerHere, start_owner},
     sandboxes::Sandboxes,
@@ -59,6 +59,10 @@ impl Background {
         let mut left = BEGINS;
         loop {
             let view = JobView::of(state, &records, records.read(id).ok_or_else(gone)?);
+            if !view.runs() {
+                // It is told with this call.
+                records.note_told(id);
+            }
             if !view.runs() || !view.ports.is_empty() || left.is_zero() {
                 return Ok(view);
             }
@@ -100,6 +104,12 @@ impl Background {
         let mut all = jobs_of(&self.sandboxes.settings().state);
         all.retain(|it| it.record.session == session);
         all
+    }
+
+    /// Which jobs of a session have ended since its last call, and how.
+    pub(super) fn news(&self, session: &str) -> impl Iterator<Item = String> {
+        let ended = ended_since(&self.sandboxes.settings().state, session);
+        ended.into_iter().map(|it| format!("job {} {}", it.record.job, it.state()))
     }
 
     /// True when a job of this session still runs.
@@ -242,6 +252,7 @@ impl Background {
                 let records = JobRecords::new(state);
                 let record = records.read(id).unwrap_or_else(|| found.record.clone());
                 let view = JobView::of(state, &records, record);
+                records.note_told(id);
                 Ok(Output::text(format!("job {id} {}", view.state())))
             }
             Action::List | Action::Read => self.read(found),

@@ -20,8 +20,12 @@ impl Bash {
                 |view| format!("{}; {}", view.goes_on(), self.hint(&view)),
             ));
         }
-        if ran.exit.left > 0 {
-            ran.notes.push(report::ended_left(ran.exit.left));
+        let (left, settings) = (ran.exit.left, self.sandboxes.settings());
+        let most = settings.job_processes.filter(|_| settings.jobs != JobHome::Nowhere);
+        match most.filter(|most| usize::try_from(*most).is_ok_and(|it| left > it)) {
+            Some(most) => ran.notes.push(report::too_many_left(left, most)),
+            None if left > 0 => ran.notes.push(report::ended_left(left)),
+            None => {}
         }
     }
 
@@ -72,10 +76,17 @@ impl Bash {
             JobHome::Here | JobHome::Nowhere => {
                 format!("`jobs` with {{\"action\": \"read\", \"id\": {id}}} reads its output")
             }
-            JobHome::Apart { .. } => format!(
-                "later commands of this session reach it; a person reads its output with `eclusa jobs output {id}` \
-                 and ends it with `eclusa jobs end {id}`"
-            ),
+            JobHome::Apart { .. } => {
+                let reach = match (&view.record.log, view.runs()) {
+                    (Some(log), true) => format!("reach it, and read its output with `tail {log}`"),
+                    (Some(log), false) => format!("read its output with `tail {log}`"),
+                    (None, _) => "reach it while it runs".to_owned(),
+                };
+                format!(
+                    "later commands of this session {reach}; a person reads it with `eclusa jobs output {id}` and \
+                     ends it with `eclusa jobs end {id}`"
+                )
+            }
         }
     }
 }

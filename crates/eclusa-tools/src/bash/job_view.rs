@@ -37,14 +37,30 @@ pub fn running_jobs(state: &Path) -> Vec<String> {
     jobs_of(state).iter().filter(|it| it.runs).map(line).collect()
 }
 
+/// Jobs of a session that have ended since it was told of any.
+pub(super) fn ended_since(state: &Path, session: &str) -> Vec<JobView> {
+    let records = JobRecords::new(state);
+    let over = |it: &JobRecord| it.ended.is_some() || !is_there(it);
+    let news = |it: &JobRecord| it.session == session && !it.told && over(it);
+    let views = records.all().into_iter().filter(news);
+    let views = views.map(|it| JobView::of(state, &records, it));
+    let ended: Vec<JobView> = views.filter(|it| it.record.ended.is_some()).collect();
+    ended.iter().for_each(|it| records.note_told(it.record.job));
+    ended
+}
+
+/// Whether the first process of a job is there.
+fn is_there(record: &JobRecord) -> bool {
+    AgentProcess::of(record.pid).is_some_and(|it| it.start == record.start)
+}
+
 impl JobView {
     pub(super) fn of(state: &Path, records: &JobRecords, record: JobRecord) -> JobView {
         let over = |record| JobView { record, processes: 0, ports: Vec::new(), runs: false };
         if record.ended.is_some() {
             return over(record);
         }
-        let there = AgentProcess::of(record.pid).is_some_and(|it| it.start == record.start);
-        if there {
+        if is_there(&record) {
             let processes = processes_of(record.pid).len();
             let ports = listening_ports(record.pid);
             return JobView { record, processes, ports, runs: true };

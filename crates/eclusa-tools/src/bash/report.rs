@@ -162,6 +162,7 @@ fn failure(exit: &Exit, limit: Duration) -> Option<String> {
                 .to_owned()
         }
         (Some(Ended::Disk), _) => "the command filled the disk and was ended".to_owned(),
+        (Some(Ended::Processes), _) => "the command had more processes than a job may".to_owned(),
         (Some(Ended::Secret), _) => {
             "the command, or another program, opened a file that is hidden from it, and it was ended; \
              nothing was read"
@@ -212,6 +213,14 @@ pub(super) fn ended_left(count: usize) -> String {
     };
     format!(
         "{count} {processes} ended; `--keep` lets them go on, and so does a session of an agent"
+    )
+}
+
+/// The same where they are too many to go on as a job.
+pub(super) fn too_many_left(count: usize, most: u32) -> String {
+    format!(
+        "{count} processes that it left running were ended: at most {most} go on as a job; \
+         `commands.job_processes` in eclusa.toml changes that"
     )
 }
 

@@ -36,7 +36,7 @@ impl AgentProcess {
         None
     }
 
-    /// The process of this number, as it is now.
+    /// The process of this number, as it is now. One that waits for somebody to ask how it ended has ended.
     pub(crate) fn of(pid: i32) -> Option<AgentProcess> {
         stat(pid).map(|(_, _, start)| AgentProcess { pid, start })
     }
@@ -49,6 +49,9 @@ fn stat(pid: i32) -> Option<(String, i32, u64)> {
     let (first, rest) = text.rsplit_once(')')?;
     let name = first.split_once('(')?.1.to_owned();
     let words: Vec<&str> = rest.split_whitespace().collect();
+    if matches!(words.first(), Some(&("Z" | "X"))) {
+        return None;
+    }
     Some((name, words.get(1)?.parse().ok()?, words.get(19)?.parse().ok()?))
 }
 

@@ -89,7 +89,7 @@ impl OwnerClient {
         let answer: Answer = received.read()?;
         match answer.error {
             Some(error) => Err(OwnerError::Refused(error)),
-            None => Ok(Told { job: answer.job, views: answer.views, fds: received.fds }),
+            None => Ok(Told { answer, fds: received.fds }),
         }
     }
 
@@ -109,7 +109,8 @@ impl OwnerClient {
             return Err(OwnerError::Refused("the command is watched elsewhere".to_owned()));
         };
         let (parts, command) = left.into_parts();
-        (about.staged, about.group, about.mount) = (parts.staged, parts.group, parts.mount);
+        (about.written, about.staged) = (parts.written, parts.staged);
+        (about.group, about.mount) = (parts.group, parts.mount);
         let network = network.as_ref().map(SharedNetwork::descriptors).unwrap_or_default();
         let (commands, others) = (command.len(), locks.len());
         let mut fds: Vec<_> = command.iter().chain(&locks).map(OwnedFd::as_fd).collect();
@@ -122,7 +123,7 @@ impl OwnerClient {
         };
         let told = self.ask(&ask, &fds)?;
         drop(kept);
-        told.job.ok_or_else(|| OwnerError::Refused("it gave the job no number".to_owned()))
+        told.answer.job.ok_or_else(|| OwnerError::Refused("it gave the job no number".to_owned()))
     }
 
     /// What its jobs see of the workspace: the mount of each. A change does not wait for long.
@@ -130,7 +131,15 @@ impl OwnerClient {
         sockopt::set_socket_timeout(&self.socket, sockopt::Timeout::Recv, Some(SOON))
             .map_err(io::Error::from)?;
         let told = self.ask(&Ask::Views, &[])?;
-        Ok(told.views.into_iter().zip(told.fds).collect())
+        Ok(told.answer.views.into_iter().zip(told.fds).collect())
+    }
+
+    /// Keeps what a job that runs has written to the workspace so far, to be applied as [`run_of_job`], and says how
+    /// many paths that are.
+    ///
+    /// [`run_of_job`]: crate::run_of_job
+    pub fn keep(self, job: u64) -> Result<usize, OwnerError> {
+        Ok(self.ask(&Ask::Keep { job }, &[])?.answer.kept.unwrap_or(0))
     }
 
     /// Ends these jobs, or all, and returns when they have ended.
@@ -169,7 +178,6 @@ impl OwnerProcess {
 
 /// What an owner has told.
 struct Told {
-    job: Option<u64>,
-    views: Vec<ViewAbout>,
+    answer: Answer,
     fds: Vec<OwnedFd>,
 }

@@ -1,33 +1,25 @@
 //! A job as it is held: what runs, what must not be touched while it does, and what becomes of what it wrote.
 
 use std::{
-    fs, io,
-    os::{fd::OwnedFd, unix::fs::MetadataExt as _},
-    path::{Path, PathBuf},
+    fs,
+    os::fd::OwnedFd,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use eclusa::{
-    Durability, Workspace, kept_job,
-    workspace::{PendingTerms, private_file},
-};
 use eclusa_sandbox::{
-    Keep, LeftParts, LeftRunning, Limits, Sandbox, SandboxError, SharedNetwork,
-    scan::{LayerScan, Moment, discard},
+    Keep, LeftParts, LeftRunning, Limits, Sandbox, SandboxError, SharedNetwork, scan::discard,
 };
 
-use super::{
-    job_mount::{SETTLED, SHOWN, stamps_at},
-    records::JobOutput,
-    wire::JobAbout,
-};
-use crate::read_back;
+use super::{records::JobOutput, wire::JobAbout};
 
 /// From the polite end of a job to the certain one.
 const GRACE: Duration = Duration::from_secs(5);
 /// How much of a command is shown.
 const MAX_COMMAND: usize = 4096;
+
+/// How much of what a job prints at once is handed over with it.
+const MAX_EARLY: usize = 4096;
 
 /// A job that nobody holds yet. Dropped, it ends.
 pub(crate) struct HeldJob {
@@ -39,6 +31,14 @@ pub(crate) struct HeldJob {
     pub(crate) network: Option<SharedNetwork>,
     /// What this process does for it. Another process does not.
     pub(crate) kept: Option<Box<dyn Send>>,
+}
+
+/// What is known of a job that runs.
+#[derive(Debug)]
+pub(super) struct JobInside {
+    pub(super) about: JobAbout,
+    /// Held by whoever copies from its layer, or removes it.
+    pub(super) keeping: Mutex<()>,
 }
 
 /// What runs.
@@ -74,6 +74,21 @@ impl OutputSlot {
         }
     }
 
+    /// What came before anybody held it, as far as a message has room for it.
+    pub(crate) fn take_early(&self) -> String {
+        let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let early = std::mem::take(&mut slot.early);
+        let text = String::from_utf8_lossy(&early);
+        let start = text.len().saturating_sub(MAX_EARLY);
+        let start = (start..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        let end = text.get(start..).unwrap_or_default();
+        if start == 0 {
+            end.to_owned()
+        } else {
+            format!("[{start} bytes before are not kept]\n{end}")
+        }
+    }
+
     fn keep_in(&self, mut file: JobOutput) {
         let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         file.add(&std::mem::take(&mut slot.early));
@@ -97,7 +112,7 @@ impl HeldJob {
     ) -> Result<HeldJob, SandboxError> {
         let parts = LeftParts {
             pid: about.pid,
-            layer: about.layer.as_ref().map(|it| it.join("upper")),
+            written: about.written.clone(),
             staged: about.staged.clone(),
             group: about.group.clone(),
             mount: about.mount,
@@ -127,71 +142,13 @@ impl HeldJob {
                     grace: GRACE,
                     memory: about.memory,
                     disk: about.disk,
+                    going_on: about.processes,
                     ..Limits::default()
                 };
                 let keep = Keep { head: 0, tail: 0 };
                 Sandbox::adopt(left, &limits, keep, move |bytes| output.add(bytes))
             }
         }
-    }
-}
-
-/// What tells whether a path of a layer was written since.
-fn stamp(path: &Path) -> String {
-    fs::symlink_metadata(path).map_or_else(
-        |_| "-".to_owned(),
-        |it| format!("{}:{}.{}:{}", it.ino(), it.ctime(), it.ctime_nsec(), it.len()),
-    )
-}
-
-/// Keeps beside a layer what it holds now, path by path: that is judged with the call, and is not the job's doing.
-pub(crate) fn keep_stamps(upper: &Path, paths: &[PathBuf]) -> io::Result<()> {
-    let stamps: Vec<(&PathBuf, String)> =
-        paths.iter().map(|it| (it, stamp(&upper.join(it)))).collect();
-    private_file::write(
-        &upper.with_file_name(SETTLED),
-        serde_json::to_vec(&stamps)?,
-        Durability::Crash,
-    )
-}
-
-/// Keeps what a job that has ended wrote to the workspace, as discarded changes are, and says so. What was
-/// judged with the call that started it is not its doing.
-pub(super) fn keep_changes(about: &JobAbout, state: &Path) -> Option<String> {
-    let upper = about.layer.as_ref()?.join("upper");
-    let kept = try_keep(about, &upper, state);
-    kept.unwrap_or_else(|why| Some(format!("what it wrote to the workspace is lost: {why}")))
-}
-
-fn try_keep(about: &JobAbout, upper: &Path, state: &Path) -> Result<Option<String>, String> {
-    let began = Moment(about.began.parse().map_err(|_| "its beginning is not known")?);
-    let text = |err: &dyn std::fmt::Display| err.to_string();
-    let layer = LayerScan::open(&about.root, upper, began).map_err(|err| text(&err))?;
-    let mut effects = layer.scan().map_err(|err| text(&err))?;
-    let layer_place = upper.parent().unwrap_or(upper);
-    let known = [SETTLED, SHOWN].map(|it| stamps_at(layer_place, it));
-    effects.entries.retain(|it| {
-        let now = stamp(&upper.join(&it.path));
-        !known.iter().any(|known| known.get(&it.path) == Some(&now))
-    });
-    if effects.entries.is_empty() {
-        return Ok(None);
-    }
-    layer.release(&mut effects).map_err(|err| text(&err))?;
-    let (changes, _) = read_back::changes(|path| Some(layer.staged(path)), effects);
-    let count = changes.len();
-    let Some(call) = about.call else { return Err("its call has no number".to_owned()) };
-    let workspace = Workspace::attach(&about.root, state).map_err(|err| text(&err))?;
-    let terms = PendingTerms::DISCARDED;
-    match workspace.keep_pending(call, kept_job(&about.command), &changes, terms) {
-        Ok(_) => {
-            let paths = if count == 1 { "path" } else { "paths" };
-            Ok(Some(format!(
-                "what it wrote to {count} {paths} of the workspace is not applied; it is kept for a day: \
-                 `eclusa changes show {call}`, `eclusa changes apply {call}`"
-            )))
-        }
-        Err(err) => Err(text(&err)),
     }
 }
 

@@ -25,7 +25,7 @@ use rustix::{
     io::Errno,
 };
 
-use super::wire::ViewAbout;
+use super::{same_node::same, wire::ViewAbout};
 
 /// How a path is walked.
 const WALK: ResolveFlags = ResolveFlags::BENEATH
@@ -56,6 +56,8 @@ pub(super) fn stamps_at(layer: &Path, name: &str) -> Stamps {
 
 pub(super) const SETTLED: &str = "settled.json";
 pub(super) const SHOWN: &str = "shown.json";
+/// What the job had already when it came: settled once it is in the workspace.
+const COMING: &str = "coming.json";
 
 /// The view of one job.
 pub(super) struct JobMount {
@@ -64,6 +66,7 @@ pub(super) struct JobMount {
     upper: OwnedFd,
     shown: Stamps,
     settled: Stamps,
+    coming: Stamps,
     /// What the job has of its own, and what could not be shown to it.
     own: Vec<PathBuf>,
     failed: Vec<(PathBuf, io::Error)>,
@@ -75,6 +78,8 @@ enum Shown {
     Yes,
     /// The job has written the path itself.
     Own,
+    /// It has written the same itself.
+    Same,
 }
 
 fn directory(path: &Path) -> rustix::io::Result<OwnedFd> {
@@ -103,8 +108,31 @@ impl JobMount {
     pub(super) fn new(about: ViewAbout, mount: OwnedFd) -> io::Result<JobMount> {
         let upper = directory(&about.layer.join("upper"))?;
         let (shown, settled) = (stamps_at(&about.layer, SHOWN), stamps_at(&about.layer, SETTLED));
-        let (own, failed) = (Vec::new(), Vec::new());
-        Ok(JobMount { about, mount, upper, shown, settled, own, failed, changed: false })
+        let coming = stamps_at(&about.layer, COMING);
+        let (own, failed, changed) = (Vec::new(), Vec::new(), false);
+        let root = about.root.clone();
+        let mut mount =
+            JobMount { about, mount, upper, shown, settled, coming, own, failed, changed };
+        if !mount.coming.is_empty() {
+            mount.confirm(&directory(&root)?);
+        }
+        Ok(mount)
+    }
+
+    /// Settles what came and was the job's already, where it is in the workspace by now. The rest is the job's own.
+    fn confirm(&mut self, root: &OwnedFd) {
+        self.changed = true;
+        for (path, known) in std::mem::take(&mut self.coming) {
+            let lies = look(&self.upper, &path);
+            if stamp(lies.as_ref()) != known {
+                continue;
+            }
+            let same =
+                present(root, &path).and_then(|mut node| same(&self.upper, &path, &mut node));
+            if same.unwrap_or(false) {
+                self.settled.insert(path, known);
+            }
+        }
     }
 
     pub(super) fn job(&self) -> u64 {
@@ -125,6 +153,11 @@ impl JobMount {
                 self.changed = true;
             }
             Ok(Shown::Own) => self.own.push(path),
+            Ok(Shown::Same) => {
+                let now = stamp(look(&self.upper, &path).as_ref());
+                self.coming.insert(path, now);
+                self.changed = true;
+            }
             // Another mount: it is hidden from the job, or the real one.
             Err(err) if Errno::from_io_error(&err) == Some(Errno::XDEV) => {}
             Err(err) => self.failed.push((path, err)),
@@ -138,7 +171,8 @@ impl JobMount {
         if lies.is_some() && !is_directory {
             let now = stamp(lies.as_ref());
             if ![&self.shown, &self.settled].iter().any(|it| it.get(path) == Some(&now)) {
-                return Ok(Shown::Own);
+                let same = same(&self.upper, path, node).unwrap_or(false);
+                return Ok(if same { Shown::Same } else { Shown::Own });
             }
         }
         let parent = path.parent().filter(|it| !it.as_os_str().is_empty());
@@ -206,12 +240,16 @@ impl JobMount {
         let mut told = Vec::new();
         let who = format!("job {} ({})", self.about.job, one_line(&self.about.command));
         if self.changed {
-            let pairs: Vec<_> = self.shown.iter().collect();
-            let kept = serde_json::to_vec(&pairs).map_err(io::Error::from).and_then(|bytes| {
-                private_file::write(&self.about.layer.join(SHOWN), bytes, Durability::Crash)
-            });
-            if let Err(err) = kept {
-                told.push(format!("what {who} was shown is not on record: {err}"));
+            for (name, stamps) in
+                [(SHOWN, &self.shown), (SETTLED, &self.settled), (COMING, &self.coming)]
+            {
+                let pairs: Vec<_> = stamps.iter().collect();
+                let kept = serde_json::to_vec(&pairs).map_err(io::Error::from).and_then(|bytes| {
+                    private_file::write(&self.about.layer.join(name), bytes, Durability::Crash)
+                });
+                if let Err(err) = kept {
+                    told.push(format!("what {who} was shown is not on record: {err}"));
+                }
             }
         }
         if let Some(paths) = named(&self.own) {

@@ -13,6 +13,7 @@ use std::{
         unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     },
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use eclusa::Hash;
@@ -23,6 +24,9 @@ use rustix::{
 };
 
 const SOCKET: &str = "owner";
+/// How often a place is tried that somebody else has at this moment, and how long after.
+const TRIES: usize = 100;
+const STEP: Duration = Duration::from_millis(5);
 
 /// Where sessions have their owners, beneath a directory of state.
 pub(crate) fn all_sessions(state: &Path) -> PathBuf {
@@ -75,6 +79,32 @@ impl SessionPlace {
         Ok(lock.try_lock().is_ok().then_some(lock))
     }
 
+    /// Whether it is still found where it was.
+    fn is_there(&self) -> bool {
+        let there = rustix::fs::stat(&self.path).map(|it| (it.st_dev, it.st_ino));
+        let ours = fstat(&self.dir).map(|it| (it.st_dev, it.st_ino));
+        ours.is_ok() && there == ours
+    }
+
+    /// The directory of a session for its new owner, with its lock. `None`: it has one that lives.
+    pub(super) fn take(path: &Path) -> io::Result<Option<(SessionPlace, File)>> {
+        for _ in 0..TRIES {
+            let place = match SessionPlace::make(path) {
+                Err(err) if err.kind() == io::ErrorKind::NotFound => continue,
+                place => place?,
+            };
+            match place.lock() {
+                Ok(Some(lock)) if place.is_there() => return Ok(Some((place, lock))),
+                Ok(None) if place.connect()?.is_some() => return Ok(None),
+                // Somebody begins, or removes what an owner that died has left.
+                Ok(_) => std::thread::sleep(STEP),
+                Err(err) if err.kind() == io::ErrorKind::NotFound => {}
+                Err(err) => return Err(err),
+            }
+        }
+        Ok(None)
+    }
+
     /// The socket by a name that is short enough wherever the directory lies.
     fn address(&self) -> io::Result<SocketAddrUnix> {
         Ok(SocketAddrUnix::new(format!("/proc/self/fd/{}/{SOCKET}", self.dir.as_raw_fd()))?)
@@ -114,6 +144,24 @@ impl SessionPlace {
         let _ = unlinkat(&self.dir, "lock", AtFlags::empty());
         let _ = rustix::fs::rmdir(&self.path);
     }
+}
+
+/// Removes what owners that died have left, and says how many those were.
+pub(crate) fn sweep_sessions(state: &Path) -> usize {
+    let mut swept = 0;
+    for entry in std::fs::read_dir(all_sessions(state)).into_iter().flatten().flatten() {
+        let Ok(Some(place)) = SessionPlace::open(&entry.path()) else { continue };
+        // One that lives has the lock.
+        if let Ok(Some(lock)) = place.lock()
+            && place.is_there()
+            && matches!(place.connect(), Ok(None))
+        {
+            place.remove();
+            drop(lock);
+            swept += 1;
+        }
+    }
+    swept
 }
 
 /// True when whoever is at the other end is this user.

@@ -10,6 +10,7 @@ use std::{
     io::{self, Read as _, Seek as _, SeekFrom, Write as _},
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -17,6 +18,8 @@ use eclusa::{Durability, workspace::private_file};
 use eclusa_sandbox::scan::discard;
 use rustix::fs::{FallocateFlags, fallocate};
 use serde::{Deserialize, Serialize};
+
+use super::session_log::SessionLog;
 
 /// Output that is kept of each job: its last part.
 pub const MAX_KEPT_OUTPUT: u64 = 8 << 20;
@@ -50,6 +53,12 @@ pub struct JobRecord {
     pub ended: Option<String>,
     /// What became of what it wrote to the workspace, where that is to be told.
     pub changes: Option<String>,
+    /// The file in which commands of its session find what it prints.
+    #[serde(default)]
+    pub log: Option<String>,
+    /// Whether its session knows that it has ended.
+    #[serde(default)]
+    pub told: bool,
 }
 
 /// The records of a workspace.
@@ -122,6 +131,15 @@ impl JobRecords {
         record
     }
 
+    /// Notes that its session knows how a job ended.
+    pub(crate) fn note_told(&self, job: u64) {
+        if let Some(record) = self.read(job).filter(|it| it.ended.is_some() && !it.told)
+            && let Err(err) = self.write(&JobRecord { told: true, ..record })
+        {
+            tracing::debug!("that the end of job {job} is known is not on record: {err}");
+        }
+    }
+
     /// Forgets a job that has ended.
     pub(crate) fn forget(&self, job: u64) {
         let _ = discard(&self.directory(job));
@@ -147,7 +165,7 @@ impl JobRecords {
     pub(super) fn make_output(&self, job: u64) -> io::Result<JobOutput> {
         let path = self.directory(job).join("out");
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-        Ok(JobOutput { file, total: 0 })
+        Ok(JobOutput { file, total: 0, lost: LostBytes::default(), log: None })
     }
 
     /// What a job wrote from this byte on, how many bytes before that are gone, and how many there are in all.
@@ -170,12 +188,48 @@ impl JobRecords {
 pub(super) struct JobOutput {
     file: File,
     total: u64,
+    lost: LostBytes,
+    /// The same for later commands of its session.
+    pub(super) log: Option<SessionLog>,
+}
+
+/// How many bytes of an output could not be kept, and why.
+#[derive(Debug, Clone, Default)]
+pub(super) struct LostBytes(Arc<Mutex<Option<(u64, String)>>>);
+
+impl LostBytes {
+    fn add(&self, count: usize, why: &io::Error) {
+        let mut lost = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = lost.take().map_or(0, |it| it.0);
+        *lost = Some((before.saturating_add(count as u64), why.to_string()));
+    }
+
+    /// In words, if there are any.
+    pub(super) fn told(&self) -> Option<String> {
+        let lost = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        lost.as_ref()
+            .map(|(count, why)| format!("{count} bytes of its output were not kept: {why}"))
+    }
 }
 
 impl JobOutput {
-    /// Adds some. A disk that is full ends what is kept, and not the job.
+    /// What could not be kept.
+    pub(super) fn lost(&self) -> LostBytes {
+        self.lost.clone()
+    }
+
+    /// Adds some. What a full disk does not take is counted, and the job goes on.
     pub(super) fn add(&mut self, bytes: &[u8]) {
-        if self.file.write_all(bytes).is_err() {
+        if let Some(log) = &mut self.log {
+            log.add(bytes);
+        }
+        if let Err(err) = self.file.write_all(bytes) {
+            self.lost.add(bytes.len(), &err);
+            // Nothing of a part stays, and what comes later has its place.
+            let _ = self
+                .file
+                .set_len(self.total)
+                .and_then(|()| self.file.seek(SeekFrom::Start(self.total)));
             return;
         }
         let before = self.total.saturating_sub(MAX_KEPT_OUTPUT);

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use eclusa_sandbox::{Cancel, Ended, Exit, How, Sandbox, SandboxError, Sent, SharedNetwork};
+use eclusa_sandbox::{Cancel, SandboxError, Sent, SharedNetwork};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
@@ -21,16 +21,21 @@ use rustix::{
 
 use super::{
     agent_process::AgentProcess,
-    held_job::{HeldJob, keep_changes, tidy},
+    held_job::{HeldJob, JobInside},
+    job_end::watch_job,
+    kept_run::keep_running,
     places::{SessionPlace, all_sessions, is_ours, session_id},
     records::{JobRecord, JobRecords, now},
-    wire::{Answer, Ask, JobAbout, Received, VERSION, ViewAbout, receive, send},
+    session_log::SessionLog,
+    wire::{Answer, Ask, Received, VERSION, ViewAbout, receive, send},
 };
 
 /// How long whoever connects has for its message.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long an owner without jobs waits for more.
 const IDLE: Duration = Duration::from_secs(600);
+/// The most whoever asks at once.
+const MAX_CONNECTIONS: usize = 64;
 /// How much of its command names a job.
 const MAX_NAME: usize = 40;
 /// The most jobs at once.
@@ -48,6 +53,8 @@ struct OwnerState {
     records: JobRecords,
     network: Mutex<Option<SharedNetwork>>,
     jobs: Mutex<BTreeMap<u64, LiveJob>>,
+    /// One for each connection that is served.
+    connections: Arc<()>,
     /// Written to when a job has ended, or when it is to end itself.
     wake: PipeWriter,
     _lock: File,
@@ -56,6 +63,7 @@ struct OwnerState {
 #[derive(Debug)]
 struct LiveJob {
     cancel: Cancel,
+    inside: Arc<JobInside>,
     /// What it sees of the workspace, and where that is written to. Closed before its layer goes.
     view: Option<(ViewAbout, OwnedFd)>,
     watch: JoinHandle<()>,
@@ -74,8 +82,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl SessionOwner {
     /// The owner of a session. `None`: it has one already.
     pub(super) fn open(state: &Path, session: &str) -> io::Result<Option<(SessionOwner, Door)>> {
-        let place = SessionPlace::make(&all_sessions(state).join(session_id(session)))?;
-        let Some(lock) = place.lock()? else { return Ok(None) };
+        let taken = SessionPlace::take(&all_sessions(state).join(session_id(session)))?;
+        let Some((place, lock)) = taken else { return Ok(None) };
         let listener = place.listen()?;
         let (woken, wake) = io::pipe()?;
         let state = OwnerState {
@@ -85,6 +93,7 @@ impl SessionOwner {
             records: JobRecords::new(state),
             network: Mutex::default(),
             jobs: Mutex::default(),
+            connections: Arc::default(),
             wake,
             _lock: lock,
         };
@@ -103,7 +112,7 @@ impl SessionOwner {
             locked(&self.0.network).get_or_insert(network);
         }
         let number = self.0.records.new_number()?;
-        let record = JobRecord {
+        let mut record = JobRecord {
             job: number,
             session: self.0.session.clone(),
             command: about.command.clone(),
@@ -115,15 +124,28 @@ impl SessionOwner {
             layer: about.layer.clone(),
             ended: None,
             changes: None,
+            log: None,
+            told: false,
         };
+        let mut output = self.0.records.make_output(number)?;
+        if let Some(tmp) = &about.tmp {
+            match SessionLog::make(tmp, number) {
+                Ok((log, name)) => (output.log, record.log) = (Some(log), Some(name)),
+                Err(err) => tracing::debug!("its session does not see what it prints: {err}"),
+            }
+        }
+        output.add(about.early.as_bytes());
         self.0.records.write(&record)?;
-        let output = self.0.records.make_output(number)?;
+        let lost = output.lost();
         let mut sandbox = HeldJob::watch(run, &about, output).map_err(io::Error::other)?;
         let view = sandbox.take_mount().zip(about.layer.clone()).map(|(mount, layer)| {
             let command = about.command.chars().take(MAX_NAME).collect();
-            (ViewAbout { job: number, command, call: about.call, layer }, mount)
+            let root = about.root.clone();
+            (ViewAbout { job: number, command, call: about.call, layer, root }, mount)
         });
         let cancel = sandbox.canceller();
+        let inside = Arc::new(JobInside { about, keeping: Mutex::default() });
+        let watched = inside.clone();
         let (records, state) = (self.0.records.clone(), self.0.state.clone());
         let wake = self.0.wake.try_clone()?;
         let owner = Arc::downgrade(&self.0);
@@ -136,7 +158,7 @@ impl SessionOwner {
                     job.view = None;
                 }
             };
-            watch_job(sandbox, close, &about, &records, &state, record);
+            watch_job(sandbox, close, &watched, (&records, &state), record, &lost);
             drop((kept, locks));
             if let Some(owner) = owner.upgrade() {
                 // Its own handle: nobody joins it any more.
@@ -145,7 +167,7 @@ impl SessionOwner {
             let _ = (&wake).write(&[0]);
         };
         let watch = std::thread::Builder::new().name("job".to_owned()).spawn(watch)?;
-        jobs.insert(number, LiveJob { cancel, view, watch });
+        jobs.insert(number, LiveJob { cancel, inside, view, watch });
         Ok(number)
     }
 
@@ -204,6 +226,13 @@ impl SessionOwner {
                 // Without jobs a process of its own is there for nobody.
                 Ok((Answer::default(), Vec::new(), idles && jobs.is_none()))
             }
+            Ask::Keep { job } => {
+                let inside = locked(&self.0.jobs).get(&job).map(|it| it.inside.clone());
+                let inside = inside.ok_or_else(|| format!("job {job} has ended"))?;
+                let _keeping = locked(&inside.keeping);
+                let kept = Some(keep_running(&inside.about, job, &self.0.state)?);
+                Ok((Answer { kept, ..Answer::default() }, Vec::new(), false))
+            }
             Ask::Views => {
                 let jobs = locked(&self.0.jobs);
                 let mut answer = Answer::default();
@@ -226,6 +255,24 @@ impl SessionOwner {
                 Ok((Answer::default(), Vec::new(), true))
             }
         }
+    }
+
+    /// Serves one connection in a thread of its own: whoever says nothing, or asks for something that takes long,
+    /// holds nobody up.
+    fn serve_apart(&self, socket: OwnedFd, idles: bool) -> io::Result<()> {
+        if Arc::strong_count(&self.0.connections) > MAX_CONNECTIONS {
+            return Err(io::Error::other("too many ask at once"));
+        }
+        let (owner, counted) = (self.clone(), self.0.connections.clone());
+        let serve = move || {
+            match owner.serve_one(&socket, idles) {
+                Ok(true) => owner.finish(),
+                Ok(false) => {}
+                Err(err) => tracing::debug!("a message was not answered: {err}"),
+            }
+            drop(counted);
+        };
+        std::thread::Builder::new().name("connection".to_owned()).spawn(serve).map(drop)
     }
 
     /// Serves one connection. True when the session is over.
@@ -275,12 +322,9 @@ impl SessionOwner {
             }
             if ready.first() == Some(&true)
                 && let Ok(socket) = accept_with(&door.listener, SocketFlags::CLOEXEC)
+                && let Err(err) = self.serve_apart(socket, idles)
             {
-                match self.serve_one(&socket, idles) {
-                    Ok(true) => break,
-                    Ok(false) => {}
-                    Err(err) => tracing::debug!("a message was not answered: {err}"),
-                }
+                tracing::debug!("a connection is not served: {err}");
             }
         }
         self.end(None);
@@ -295,40 +339,3 @@ impl SessionOwner {
 
 /// Says that the session is over.
 const OVER: u8 = 1;
-
-/// Waits for the end of a job, and puts on record what became of it.
-fn watch_job(
-    sandbox: Sandbox,
-    close_view: impl FnOnce(),
-    about: &JobAbout,
-    records: &JobRecords,
-    state: &Path,
-    record: JobRecord,
-) {
-    let ended = match sandbox.wait() {
-        Ok(exit) => in_words(&exit, about.is_left),
-        Err(err) => err.to_string(),
-    };
-    close_view();
-    let changes = keep_changes(about, state);
-    tidy(about);
-    let record = JobRecord { ended: Some(ended), changes, layer: None, ..record };
-    if let Err(err) = records.write(&record) {
-        tracing::warn!("the end of job {} is not on record: {err}", record.job);
-    }
-}
-
-/// How a job ended. Of what a command left nobody knows with which code.
-fn in_words(exit: &Exit, is_left: bool) -> String {
-    let how = match exit.how {
-        _ if is_left && exit.ended == Some(Ended::Cancelled) => "was ended".to_owned(),
-        _ if is_left => "ended".to_owned(),
-        How::Code(code) => format!("ended with exit code {code}"),
-        How::Signal(signal) => format!("ended by signal {signal}"),
-    };
-    match exit.ended {
-        Some(Ended::Memory) => format!("{how}: it used too much memory"),
-        Some(Ended::Disk) => format!("{how}: it filled the disk"),
-        _ => how,
-    }
-}

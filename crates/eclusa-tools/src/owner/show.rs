@@ -51,6 +51,11 @@ fn mounts_of(owner: OwnerClient) -> Result<Vec<(Option<u64>, JobMount)>, OwnerEr
     Ok(mounts)
 }
 
+/// Brings the views of all jobs of a workspace up to date: what was applied of them is theirs no longer.
+pub fn refresh_jobs(state: &Path, root: &Path) {
+    OwnerClient::all(state).into_iter().flatten().for_each(|it| heal_views(it, root));
+}
+
 /// Whether any of the jobs with these layers was shown a change.
 pub(crate) fn was_shown_anything(uppers: &[PathBuf]) -> bool {
     uppers.iter().any(|it| it.with_file_name(SHOWN).exists())

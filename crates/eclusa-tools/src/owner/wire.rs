@@ -15,7 +15,7 @@ use rustix::net::{
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// The version of these messages. An owner lives longer than the program that started it.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 /// The longest message.
 pub(super) const MAX_MESSAGE: usize = 64 << 10;
 /// The most descriptors beside one.
@@ -46,6 +46,8 @@ pub(super) enum Ask {
     Adopt { job: Box<JobAbout>, command: usize, locks: usize, network: usize },
     /// To end these jobs, or all. The answer comes when they have ended.
     End { jobs: Option<Vec<u64>> },
+    /// To keep what this job has written to the workspace so far, as one run that a person can apply.
+    Keep { job: u64 },
     /// What its jobs see of the workspace: the mount of each comes with the answer.
     Views,
     /// To send a signal to a job.
@@ -63,6 +65,9 @@ pub(super) struct Answer {
     /// The number of the job that it holds now.
     #[serde(default)]
     pub(super) job: Option<u64>,
+    /// How many paths of the workspace are kept.
+    #[serde(default)]
+    pub(super) kept: Option<usize>,
     /// What its jobs see, in the order of the descriptors.
     #[serde(default)]
     pub(super) views: Vec<ViewAbout>,
@@ -79,6 +84,8 @@ pub(super) struct ViewAbout {
     pub(super) call: Option<u64>,
     /// Its layer.
     pub(super) layer: PathBuf,
+    /// The workspace.
+    pub(super) root: PathBuf,
 }
 
 /// What is known of a job besides its descriptors.
@@ -102,6 +109,15 @@ pub(crate) struct JobAbout {
     pub(crate) began: String,
     /// What is removed at its end.
     pub(crate) discard: Vec<PathBuf>,
+    /// Where it writes to, as far as that is counted.
+    #[serde(default)]
+    pub(crate) written: Vec<PathBuf>,
+    /// What it printed before anybody held it.
+    #[serde(default)]
+    pub(crate) early: String,
+    /// What its session has as `/tmp`.
+    #[serde(default)]
+    pub(crate) tmp: Option<PathBuf>,
     /// Where renames of directories are helped.
     pub(crate) staged: Vec<PathBuf>,
     /// Its control group.
@@ -113,6 +129,9 @@ pub(crate) struct JobAbout {
     pub(crate) memory: Option<u64>,
     /// See there.
     pub(crate) disk: Option<u64>,
+    /// The most processes that it may have.
+    #[serde(default)]
+    pub(crate) processes: Option<u32>,
 }
 
 /// A message as it goes over the wire.

@@ -47,6 +47,7 @@ impl Sandboxes {
             (JobHome::Here | JobHome::Nowhere, _) => Outlives::Nothing,
         };
         let goes_on = background || plan.outlives != Outlives::Nothing;
+        plan.limits.going_on = self.settings().job_processes.filter(|_| goes_on);
         plan.hands_mount = goes_on && !matches!(self.settings().jobs, JobHome::Nowhere);
         if plan.outlives == Outlives::All {
             // Whoever serves it ends with this call.

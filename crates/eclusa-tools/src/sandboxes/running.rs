@@ -126,9 +126,12 @@ impl Running {
         let pid = self.sandbox.group();
         let run = match self.plan.outlives {
             Outlives::All => HeldRun::Left(self.sandbox.let_go()?),
-            Outlives::Nothing | Outlives::Left => HeldRun::Here(self.sandbox, slot),
+            Outlives::Nothing | Outlives::Left => HeldRun::Here(self.sandbox, slot.clone()),
         };
         let mut about = about(&self.plan, &self.root, &self.command, pid);
+        if matches!(run, HeldRun::Left(_)) {
+            about.early = slot.take_early();
+        }
         let mut locks = Vec::new();
         match self.kept {
             Kept::Layer(stage) => locks.extend(leave_layer(stage, &mut about)),
@@ -160,6 +163,8 @@ impl Running {
                     keep_stamps(&stage.upper(), &paths)?;
                     Ok::<_, std::io::Error>(copy)
                 });
+                let moving = || std::io::Error::other("what it left running could not be stopped");
+                let copied = copied.ok_or_else(moving).and_then(|it| it);
                 let copy = copied.map_err(|err| RunError::Effects(err.to_string()))?;
                 locks.extend(leave_layer(stage, &mut about));
                 self.kept = Kept::Layer(copy);
@@ -232,11 +237,15 @@ fn about(plan: &Plan, root: &Path, command: &str, pid: i32) -> JobAbout {
         layer: None,
         began: String::new(),
         discard: Vec::new(),
+        written: Vec::new(),
+        early: String::new(),
+        tmp: plan.tmp.clone(),
         staged: Vec::new(),
         group: None,
         mount: false,
         memory: plan.limits.memory,
         disk: plan.limits.disk,
+        processes: plan.limits.going_on,
     }
 }
 

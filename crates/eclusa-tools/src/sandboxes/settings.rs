@@ -46,6 +46,8 @@ pub struct SandboxSettings {
     pub least: RequiredEnforcement,
     /// How much a command may use; the time is that of the call.
     pub limits: Limits,
+    /// How many processes may go on as one job.
+    pub job_processes: Option<u32>,
     /// A control group in which commands are counted and capped, if one was delegated:
     /// [`delegated_group`](eclusa_sandbox::delegated_group) finds it.
     pub cgroup: Option<PathBuf>,
@@ -58,6 +60,9 @@ pub struct SandboxSettings {
 /// How much of an output is kept in memory until it is in the output store, of its beginning and of
 /// its end. The gate cuts it to what a model gets.
 const KEEP: Keep = Keep { head: 8 << 20, tail: 8 << 20 };
+
+/// How many processes may go on as one job, unless the settings say so.
+const DEFAULT_JOB_PROCESSES: u32 = 64;
 
 impl SandboxSettings {
     /// Settings for a workspace, with nothing but a path to look for programs in.
@@ -78,6 +83,7 @@ impl SandboxSettings {
             writable: Vec::new(),
             least: RequiredEnforcement::default(),
             limits: Limits::default(),
+            job_processes: Some(DEFAULT_JOB_PROCESSES),
             cgroup: None,
             keep: KEEP,
             jobs: JobHome::Here,

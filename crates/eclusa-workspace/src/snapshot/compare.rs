@@ -82,7 +82,7 @@ impl Visitor for After<'_> {
         if meta.kind() == Kind::Directory {
             let changed = count_changed(found, self.began);
             let files = if changed == 1 { "file" } else { "files" };
-            let path = crate::visible(&found.path.to_string_lossy());
+            let path = crate::one_line(&found.path.to_string_lossy());
             if changed > 0 {
                 self.notes.push(format!("changed {changed} {files} in `{path}`, which stay"));
             }
@@ -137,7 +137,7 @@ impl<'a> After<'a> {
                 None => match old.what {
                     What::Foreign => {}
                     What::Live => {
-                        let path = crate::visible(&old.path.to_string_lossy());
+                        let path = crate::one_line(&old.path.to_string_lossy());
                         self.notes.push(format!("removed `{path}`, which is not put back"));
                     }
                     _ => found.push(bare(Act::Make, Some(old), None)),
@@ -186,7 +186,7 @@ impl<'a> After<'a> {
                     Copied::Linked if is_same_inode => {
                         self.notes.push(format!(
                             "overwrote `{}` in place, which cannot be put back: fetch it again",
-                            crate::visible(&old.path.to_string_lossy())
+                            crate::one_line(&old.path.to_string_lossy())
                         ));
                         return Ok(None);
                     }

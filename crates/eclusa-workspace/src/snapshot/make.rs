@@ -117,7 +117,7 @@ impl Restorer<'_> {
         match done {
             Err(err) if err.kind() == io::ErrorKind::InvalidData => {
                 let path = old.path.to_string_lossy();
-                let path = crate::visible(&path);
+                let path = crate::one_line(&path);
                 self.notes.push(format!("`{path}` cannot be put back: its copy is damaged"));
                 Ok(())
             }
@@ -158,8 +158,8 @@ impl Restorer<'_> {
         let path = old.path.to_string_lossy();
         self.notes.push(format!(
             "`{}` has other extended attributes ({}), which are not kept",
-            crate::visible(&path),
-            crate::visible(&names.join(", "))
+            crate::one_line(&path),
+            crate::one_line(&names.join(", "))
         ));
     }
 

@@ -80,7 +80,7 @@ impl Restorer<'_> {
 
     fn note(&mut self, path: &Path, text: &str) {
         let path = path.to_string_lossy();
-        self.notes.push(format!("`{}` {text}", crate::visible(&path)));
+        self.notes.push(format!("`{}` {text}", crate::one_line(&path)));
     }
 
     /// The change of a path. `None`: there is none that lasts. An error: why it is left out.

@@ -19,7 +19,11 @@ use crate::{
     undo::unknown,
 };
 
-pub(super) async fn run(ctx: &AppContext, call: u64, json: bool) -> Result<Exit, Failure> {
+pub(in crate::commands) async fn run(
+    ctx: &AppContext,
+    call: u64,
+    json: bool,
+) -> Result<Exit, Failure> {
     let workspace = ctx.workspace()?;
     let run = workspace.pending_run(call).map_err(|err| unavailable(call, &err))?;
     let store = ctx.store()?;
