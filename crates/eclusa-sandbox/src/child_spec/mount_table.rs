@@ -35,7 +35,7 @@ impl MountTable {
         let mut beneath: Vec<&PathBuf> =
             beneath.filter(|at| at.starts_with(directory) && *at != directory).collect();
         beneath.sort();
-        beneath.dedup_by(|later, earlier| later.starts_with(&*earlier));
+        beneath.dedup_by(|later, earlier| later.starts_with(*earlier));
         beneath.into_iter().cloned().collect()
     }
 }

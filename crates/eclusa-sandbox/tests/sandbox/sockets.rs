@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::path::Path;
 
-use eclusa_sandbox::{Plan, Sandbox, test_support};
+use eclusa_sandbox::{Plan, Sandbox, SharedNetwork, test_support};
 
 use crate::world::{World, capabilities, is_root, run};
 
@@ -327,6 +327,36 @@ print(sorted(os.listdir("/proc/self/fd"))[:3])"#;
     );
     let said = run(&world.staged(&format!("{python} try.py; LC_ALL=C {uring}"))).output.text();
     assert_eq!(said, "passed\nrefused\n['0', '1', '2']\nFunction not implemented");
+}
+
+/// An overlay remembers what was looked up in it. The next command has another one.
+#[test]
+fn later_commands_of_a_session_see_what_has_changed_outside() {
+    eclusa_testing::needs!(Namespaces);
+    let network = SharedNetwork::new(capabilities()).unwrap();
+    let place = World::new();
+    let out = place.path("outside");
+    let daemon = Daemon::new(&out);
+    let look = format!("cat '{0}/out.txt' '{0}/new' 2>&1; ", out.display());
+    let text = look + &tries(&[("s", &out.join("s")), ("d", &out.join("d"))]);
+    for n in 0..4 {
+        let world = World::new();
+        let mut plan = world.staged(&text);
+        plan.network = Some(network.clone());
+        let said = run(&plan).output.text();
+        let first = if n == 0 { "outside".to_owned() } else { format!("round {n}") };
+        let new = if n % 2 == 0 { "cat: " } else { "new\n" };
+        assert!(said.starts_with(&format!("{first}\n{new}")), "{said}");
+        assert!(said.ends_with(&format!("{REFUSED}\n{REFUSED}\n")), "{said}");
+        // As editors do it: another file takes the place of the old one.
+        std::fs::write(out.join("next"), format!("round {}\n", n + 1)).unwrap();
+        std::fs::rename(out.join("next"), out.join("out.txt")).unwrap();
+        match n % 2 {
+            0 => std::fs::write(out.join("new"), "new\n").unwrap(),
+            _ => std::fs::remove_file(out.join("new")).unwrap(),
+        }
+    }
+    assert!(daemon.is_alone());
 }
 
 /// What the machine's root shows, the new one shows: names, kinds and modes at the top, and what is in them.

@@ -14,7 +14,7 @@ fn layout(paths: &[&str], mounts: &[(&str, &str)], is_root: bool) -> Result<Vec<
             Some(_) => fs::create_dir_all(&at).unwrap(),
             None => {
                 fs::create_dir_all(at.parent().unwrap()).unwrap();
-                fs::write(&at, "").unwrap();
+                fs::File::create(&at).unwrap();
             }
         }
     }
