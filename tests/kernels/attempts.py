@@ -13,17 +13,19 @@ def services():
     with open("/run/sleeper", "w") as file:
         file.write(str(subprocess.Popen(["sleep", "100000"]).pid))
     loopback = socket.create_server(("127.0.0.1", 7777))
-    abstract, path = (socket.socket(socket.AF_UNIX) for _ in range(2))
+    abstract, path, shown = (socket.socket(socket.AF_UNIX) for _ in range(3))
     abstract.bind("\0kernels")
     path.bind("/run/kernels.socket")
+    shown.bind("/var/kernels.socket")
     os.chmod("/run/kernels.socket", 0o777)
+    os.chmod("/var/kernels.socket", 0o777)
 
     def answer(server):
         server.listen()
         while True:
             server.accept()[0].sendall(b"reached")
 
-    for server in (abstract, path):
+    for server in (abstract, path, shown):
         threading.Thread(target=answer, args=(server,)).start()
     answer(loopback)
 

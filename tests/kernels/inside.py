@@ -72,6 +72,7 @@ TRIES = {
     "loopback": lambda: connect(socket.AF_INET, ("127.0.0.1", 7777)),
     "abstract-socket": lambda: connect(socket.AF_UNIX, "\0kernels"),
     "path-socket": lambda: connect(socket.AF_UNIX, "/run/kernels.socket"),
+    "shown-socket": lambda: connect(socket.AF_UNIX, "/var/kernels.socket"),
     "shared-memory": lambda: checked(libc.shmget(0x65636C75, 4096, 0o600)),
     "mount": lambda: checked(libc.mount(b"x", b"/mnt", b"tmpfs", 0, None)),
     "remount": lambda: checked(libc.mount(b"x", b"/", None, 32, None)),

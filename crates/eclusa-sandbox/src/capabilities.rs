@@ -115,6 +115,8 @@ pub struct HostCapabilities {
     pub(crate) seccomp: bool,
     /// Whether system calls can be handed to a supervisor.
     pub(crate) notify: bool,
+    /// Whether a root can be made in which no socket of the machine is reached, or why not.
+    pub(crate) sockets: Result<(), String>,
     /// What the kernel said to each part that it refused, in the order in which they were tried.
     pub(crate) refusals: Vec<PartRefusal>,
 }
@@ -201,6 +203,23 @@ impl HostCapabilities {
         self.join
     }
 
+    /// Whether commands may use sockets of the file system among themselves: where everything else is enforced and
+    /// those of the machine are out of reach. Plans that write somewhere at once are the exception.
+    #[must_use]
+    pub fn opens_sockets(&self) -> bool {
+        self.sockets.is_ok() && self.enforcement() == Enforcement::Full
+    }
+
+    /// Why they may not.
+    #[must_use]
+    pub fn why_no_sockets(&self) -> Option<&str> {
+        match &self.sockets {
+            _ if self.opens_sockets() => None,
+            Err(why) if self.enforcement() == Enforcement::Full => Some(why),
+            _ => Some("only where everything else is enforced"),
+        }
+    }
+
     /// Everything that is missing, in the order of [`Missing`].
     #[must_use]
     pub fn missing(&self) -> Vec<Missing> {
@@ -252,6 +271,14 @@ impl HostCapabilities {
     #[must_use]
     pub fn with_landlock(mut self, version: u32) -> HostCapabilities {
         self.landlock = self.landlock.min(version);
+        self
+    }
+
+    /// The same machine where sockets of the file system stay closed, for tests.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without_sockets(mut self) -> HostCapabilities {
+        self.sockets = Err("taken away".to_owned());
         self
     }
 

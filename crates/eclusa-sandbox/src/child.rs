@@ -8,6 +8,8 @@ mod files;
 mod guardian;
 mod mounts;
 mod network;
+mod overlay;
+mod root;
 
 use std::os::fd::{AsRawFd as _, BorrowedFd, RawFd};
 
@@ -94,8 +96,11 @@ fn build(order: &ChildOrder<'_>) -> Done {
         let kind = Some(LinkNameSpaceType::Network);
         move_into_link_name_space(shared.network(), kind).map_err(at(Step::Join))?;
     }
+    let mut filter = &spec.filter;
     if spec.namespaces != Namespaces::None {
-        mounts::build(spec, order.hand)?;
+        if mounts::build(spec, order.hand)? {
+            filter = &spec.sockets_filter;
+        }
         let _ = rustix::system::sethostname(b"sandbox");
     }
     if spec.network {
@@ -105,7 +110,7 @@ fn build(order: &ChildOrder<'_>) -> Done {
     for (n, (resource, most)) in spec.rlimits.iter().enumerate() {
         limit(*resource, *most).map_err(at_nth(Step::Rlimit, n))?;
     }
-    confine(order)?;
+    confine(order, filter)?;
     let errno = kernel::execute(order.init, order.argv, order.env);
     Err(at(Step::Init)(errno))
 }
@@ -144,7 +149,7 @@ fn limit(resource: Resource, most: u64) -> rustix::io::Result<()> {
 
 /// Gives up everything that could be used against the caller, in an order in which each step still
 /// may be taken.
-fn confine(order: &ChildOrder<'_>) -> Done {
+fn confine(order: &ChildOrder<'_>, filter: &[libc::sock_filter]) -> Done {
     let spec = order.spec;
     kernel::new_session_keyring();
     drop_capabilities().map_err(at(Step::Capabilities))?;
@@ -159,10 +164,10 @@ fn confine(order: &ChildOrder<'_>) -> Done {
     kernel::default_signals();
     kernel::close_on_exec_from(4).map_err(at(Step::Descriptors))?;
     stay_with_parent(order)?;
-    if spec.filter.is_empty() {
+    if filter.is_empty() {
         return Ok(());
     }
-    let listener = kernel::seccomp(&spec.filter, spec.holds).map_err(at(Step::Seccomp))?;
+    let listener = kernel::seccomp(filter, spec.holds).map_err(at(Step::Seccomp))?;
     match (listener, order.hand) {
         (None, _) => Ok(()),
         (Some(listener), Some(hand)) => {

@@ -1,10 +1,13 @@
 //! A plan, checked and turned into everything that the child needs: strings that end in NUL,
 //! opened descriptors, a filter. The child shares the caller's memory and may not allocate.
 
+mod env;
+mod mount_table;
 mod places;
 mod readable;
+mod root_layout;
 
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{CString, OsStr};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
@@ -23,7 +26,10 @@ use crate::proxy::ProxySecret;
 use crate::resource_caps::{Caps, Group};
 use crate::shared_network::SharedNetwork;
 use crate::step::{SandboxError, trying};
+use env::env;
 use places::Places;
+
+pub(crate) use root_layout::{MAX_EARLY, NO_SOCKETS, PartKind, RootLayout, RootPart};
 
 /// The most directories of one kind, because the child keeps their descriptors on its stack.
 pub(crate) const MAX_PATHS: usize = 48;
@@ -70,6 +76,12 @@ pub(crate) struct ChildSpec {
     pub(crate) rlimits: Vec<(Resource, u64)>,
     pub(crate) landlock: Option<Rules>,
     pub(crate) filter: Vec<sock_filter>,
+    /// The root that is tried first, in which sockets of the file system may be used.
+    pub(crate) root: Option<RootLayout>,
+    /// The filter that holds in it instead of the other.
+    pub(crate) sockets_filter: Vec<sock_filter>,
+    /// For the self-test: where the caller has bound sockets that must be refused in it.
+    pub(crate) probed_sockets: Option<CString>,
     /// Whether it outlives the thread that makes it.
     pub(crate) job: bool,
     /// Whether the filter has calls that go to a supervisor.
@@ -195,6 +207,10 @@ impl ChildSpec {
         let env = env(plan, proxy.map(|it| (it, secret.as_ref())), tmp)?;
         let own_pid_max = kernel_is_at_least((6, 14));
         let group = Group::new(plan)?;
+        let root = match capabilities.opens_sockets() && !places.shows_sockets() {
+            true => RootLayout::new(namespaces).ok(),
+            false => None,
+        };
         Ok(ChildSpec {
             namespaces,
             maps: IdMaps::of_caller(),
@@ -223,9 +239,15 @@ impl ChildSpec {
                 version => Some(places.rules(plan, version, namespaces)?),
             },
             filter: match capabilities.seccomp {
-                true => seccomp(plan, capabilities, &held),
+                true => seccomp(plan, capabilities, &held, false),
                 false => Vec::new(),
             },
+            sockets_filter: match root {
+                Some(_) => seccomp(plan, capabilities, &held, true),
+                None => Vec::new(),
+            },
+            root,
+            probed_sockets: None,
             job: network && plan.outlives == Outlives::All,
             holds: !held.is_empty(),
             own: if network { Vec::new() } else { places.own() },
@@ -289,13 +311,18 @@ fn writes(plan: &Plan) -> bool {
     !plan.write.is_empty() || !plan.stage.is_empty()
 }
 
-fn seccomp(plan: &Plan, capabilities: &HostCapabilities, held: &[c_long]) -> Vec<sock_filter> {
+fn seccomp(
+    plan: &Plan,
+    capabilities: &HostCapabilities,
+    held: &[c_long],
+    sockets: bool,
+) -> Vec<sock_filter> {
     let boundary = match capabilities.namespaces {
         Namespaces::None => {
             let (version, writes) = (capabilities.landlock, writes(plan));
             Boundary::Landlock { version, writes, network: held.contains(&libc::SYS_connect) }
         }
-        Namespaces::User | Namespaces::Root => Boundary::Namespaces,
+        Namespaces::User | Namespaces::Root => Boundary::Namespaces { sockets },
     };
     filter::sandbox(boundary, held)
 }
@@ -332,41 +359,6 @@ fn argv(plan: &Plan, namespaces: bool) -> Result<Vec<CString>, SandboxError> {
         argv.push(c_string(argument)?);
     }
     Ok(argv)
-}
-
-/// The environment of the plan, where the proxy listens if there is one, and where temporary files go if
-/// that is not `/tmp`.
-fn env(
-    plan: &Plan,
-    proxy: Option<(SocketAddrV4, Option<&ProxySecret>)>,
-    tmp: Option<&Path>,
-) -> Result<Vec<CString>, SandboxError> {
-    let mut env = Vec::with_capacity(plan.env.len() + 9);
-    let tmp = tmp.map(|it| (OsString::from("TMPDIR"), it.as_os_str().to_owned()));
-    let kept = plan.env.iter().filter(|(name, _)| tmp.is_none() || name != "TMPDIR");
-    for (name, value) in kept.chain(&tmp) {
-        let (name, value) = (name.as_bytes(), value.as_bytes());
-        if name.is_empty() || name.contains(&b'=') {
-            let name = String::from_utf8_lossy(name).into_owned();
-            return Err(SandboxError::Plan(format!("`{name}` is no name of a variable")));
-        }
-        env.push(c_string(OsStr::from_bytes(&[name, b"=", value].concat()))?);
-    }
-    if let Some((proxy, secret)) = proxy {
-        let word = secret.map(ProxySecret::userinfo).unwrap_or_default();
-        for name in
-            ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"]
-        {
-            env.push(c_string(OsStr::new(&format!("{name}=http://{word}{proxy}")))?);
-        }
-        for name in ["no_proxy", "NO_PROXY"] {
-            env.push(c_string(OsStr::new(&format!(
-                "{name}=localhost,.localhost,127.0.0.1,0.0.0.0,::1,{}",
-                proxy.ip()
-            )))?);
-        }
-    }
-    Ok(env)
 }
 
 fn kernel_is_at_least(wanted: (u32, u32)) -> bool {

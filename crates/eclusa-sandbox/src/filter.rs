@@ -122,8 +122,9 @@ const ABSENT: [c_long; 6] = [
 /// What a command cannot get out of, besides the filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Boundary {
-    /// Namespaces: a network that has nothing but a loopback, processes and files of its own.
-    Namespaces,
+    /// Namespaces: a network that has nothing but a loopback, processes and files of its own. With `sockets` its
+    /// root shows no inode that somebody outside has bound one to, so those of the file system can be made.
+    Namespaces { sockets: bool },
     /// Landlock of this version alone. The filter refuses what it lets through, and where nothing may be
     /// written all that changes what is known of a file. With a `network` sockets can be made, and a
     /// supervisor says where they lead.
@@ -254,10 +255,14 @@ fn no_typing_for_others(table: &mut Table) {
 }
 
 /// Internet sockets at most, and the one netlink family that lists interfaces. Sockets in the
-/// file system reach daemons through read-only mounts, so they are refused; pairs are not.
+/// file system reach daemons through read-only mounts, so they are refused where there are such; pairs are not.
 fn sockets(boundary: Boundary, table: &mut Table) {
+    let opens_unix = boundary == Boundary::Namespaces { sockets: true };
     let mut body = vec![load(argument(0))];
-    if boundary == Boundary::Namespaces {
+    if opens_unix {
+        body.extend(when(EQUAL, libc::AF_UNIX as u32, ALLOW));
+    }
+    if let Boundary::Namespaces { .. } = boundary {
         body.extend(when(EQUAL, libc::AF_INET as u32, ALLOW));
         body.extend(when(EQUAL, libc::AF_INET6 as u32, ALLOW));
         body.extend([
@@ -272,17 +277,16 @@ fn sockets(boundary: Boundary, table: &mut Table) {
     }
     body.push(give(REFUSE));
     table.insert(libc::SYS_socket, body);
-    // A pair of datagram sockets can be given another address, and so reach a daemon by its path.
-    let mut pair = vec![
-        load(argument(0)),
-        jump(EQUAL, libc::AF_UNIX as u32, 1, 0),
-        give(REFUSE),
-        load(argument(1)),
-        jump(AND, 0xf, 0, 0),
-    ];
-    pair.extend(when(EQUAL, libc::SOCK_STREAM as u32, ALLOW));
-    pair.extend(when(EQUAL, libc::SOCK_SEQPACKET as u32, ALLOW));
-    pair.push(give(REFUSE));
+    let mut pair = vec![load(argument(0)), jump(EQUAL, libc::AF_UNIX as u32, 1, 0), give(REFUSE)];
+    if opens_unix {
+        pair.push(give(ALLOW));
+    } else {
+        // A pair of datagram sockets can be given another address, and so reach a daemon by its path.
+        pair.extend([load(argument(1)), jump(AND, 0xf, 0, 0)]);
+        pair.extend(when(EQUAL, libc::SOCK_STREAM as u32, ALLOW));
+        pair.extend(when(EQUAL, libc::SOCK_SEQPACKET as u32, ALLOW));
+        pair.push(give(REFUSE));
+    }
     table.insert(libc::SYS_socketpair, pair);
 }
 

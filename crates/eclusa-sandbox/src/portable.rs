@@ -25,6 +25,7 @@ pub fn probe(_state: &Path) -> HostCapabilities {
         landlock: 0,
         seccomp: false,
         notify: false,
+        sockets: Err("this build of the program has no sandbox for this system".to_owned()),
         refusals: vec![PartRefusal {
             part: Missing::Namespaces,
             errno: None,

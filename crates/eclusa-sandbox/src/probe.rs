@@ -1,9 +1,13 @@
 //! The self-test: what this machine can do is found by doing it.
 
+use std::fs::File;
+use std::os::fd::AsRawFd as _;
+use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::capabilities::{HostCapabilities, Missing, Namespaces, StagingMethod};
+use crate::child_spec::RootLayout;
 use crate::kernel;
 use crate::layer_places;
 use crate::network_pool;
@@ -83,6 +87,7 @@ pub(crate) fn kernel_features() -> HostCapabilities {
         landlock: kernel::landlock_version(),
         seccomp: known,
         notify: known && kernel::seccomp_knows(libc::SECCOMP_RET_USER_NOTIF),
+        sockets: Err("there are no namespaces".to_owned()),
         refusals: Vec::new(),
     }
 }
@@ -105,6 +110,7 @@ fn with_namespaces(
         layers,
         join: true,
         proc: true,
+        sockets: RootLayout::new(namespaces).map(drop),
         ..capabilities.clone()
     };
     loop {
@@ -120,6 +126,10 @@ fn with_namespaces(
             Some(Step::Seccomp | Step::HandOver) if with.notify => {
                 with.notify = false;
                 with.refused(Missing::Seccomp, errno_of(&error), error.to_string());
+                continue;
+            }
+            Some(Step::Root | Step::Sockets | Step::EnterRoot) if with.sockets.is_ok() => {
+                with.sockets = Err(error.to_string());
                 continue;
             }
             // Then every command has a network of its own.
@@ -197,7 +207,30 @@ fn trial(capabilities: &HostCapabilities, workspace: Option<&Path>) -> Result<()
     if capabilities.join {
         plan.network = Some(network_pool::make(capabilities.namespaces)?);
     }
-    Sandbox::trial(&plan, capabilities)
+    let sockets = layers.as_ref().filter(|_| capabilities.opens_sockets());
+    let sockets = sockets.map(ProbeSockets::new).transpose()?;
+    Sandbox::trial(&plan, capabilities, sockets.as_ref().map(|it| it.directory.as_path()))
+}
+
+/// Sockets that somebody outside has bound, for as long as this lives. They go with the layers.
+struct ProbeSockets {
+    directory: PathBuf,
+    _stream: UnixListener,
+    _datagram: UnixDatagram,
+}
+
+impl ProbeSockets {
+    fn new(layers: &ProbeLayers) -> Result<ProbeSockets, SandboxError> {
+        let failed = |source| SandboxError::Step { step: Step::Sockets, path: None, source };
+        let directory = layers.0.join("sockets");
+        std::fs::create_dir(&directory).map_err(failed)?;
+        // A socket's path may have hardly more than a hundred bytes.
+        let open = File::open(&directory).map_err(failed)?;
+        let short = PathBuf::from(format!("/proc/self/fd/{}", open.as_raw_fd()));
+        let stream = UnixListener::bind(short.join("stream")).map_err(failed)?;
+        let datagram = UnixDatagram::bind(short.join("datagram")).map_err(failed)?;
+        Ok(ProbeSockets { directory, _stream: stream, _datagram: datagram })
+    }
 }
 
 /// Three empty directories, gone afterwards.

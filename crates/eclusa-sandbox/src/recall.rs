@@ -20,6 +20,9 @@ use crate::probe::{kernel_features, probe_workspace};
 const FILE: &str = ".capabilities";
 /// Longer than any such file.
 const MAX_FILE: u64 = 4096;
+/// What is not as usual: networks cannot be joined, sockets of the file system stay closed.
+const ALONE: &str = "alone";
+const CLOSED: &str = "closed";
 
 /// The same as [`probe`](crate::probe) for the layers over a workspace, which may lie in other places where
 /// `state` cannot carry them: from what an earlier process has found where nothing has changed since.
@@ -54,13 +57,20 @@ fn recall(state: &Path, circumstances: &str) -> Option<HostCapabilities> {
     if layers != state && layer_places::open(&layers).is_err() {
         return None;
     }
-    let (namespaces, join) = match namespaces {
-        "user" => (Namespaces::User, true),
-        "root" => (Namespaces::Root, true),
-        "user alone" => (Namespaces::User, false),
-        "root alone" => (Namespaces::Root, false),
+    let mut words = namespaces.split(' ');
+    let namespaces = match words.next()? {
+        "user" => Namespaces::User,
+        "root" => Namespaces::Root,
         _ => return None,
     };
+    let (mut join, mut sockets) = (true, Ok(()));
+    for word in words {
+        match word {
+            ALONE => join = false,
+            CLOSED => sockets = Err("found by an earlier self-test".to_owned()),
+            _ => return None,
+        }
+    }
     let layers = Some(layers);
     let all = HostCapabilities {
         namespaces,
@@ -68,6 +78,7 @@ fn recall(state: &Path, circumstances: &str) -> Option<HostCapabilities> {
         layers,
         join,
         proc: true,
+        sockets,
         ..kernel_features()
     };
     (kept == circumstances && all.missing().is_empty()).then_some(all)
@@ -80,8 +91,10 @@ fn keep(state: &Path, circumstances: &str, found: &HostCapabilities) -> std::io:
         Namespaces::None => return Ok(()),
     };
     let Some(layers) = found.layers().and_then(Path::to_str) else { return Ok(()) };
-    let alone = if found.join { "" } else { " alone" };
-    let text = format!("{circumstances}\n{namespaces}{alone}\n{layers}");
+    let mut words = vec![namespaces];
+    words.extend((!found.join).then_some(ALONE));
+    words.extend(found.sockets.is_err().then_some(CLOSED));
+    let text = format!("{circumstances}\n{}\n{layers}", words.join(" "));
     private_file::write(&state.join(FILE), text, Durability::Crash)
 }
 

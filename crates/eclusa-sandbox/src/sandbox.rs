@@ -2,6 +2,7 @@
 
 mod answering;
 mod disk;
+mod handing;
 mod leases;
 mod left;
 mod listening;
@@ -13,21 +14,17 @@ mod survivors;
 mod watch;
 
 use std::io;
-use std::mem::MaybeUninit;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{OnceLock, mpsc};
 use std::thread::JoinHandle;
 
 use rustix::fs::{Mode, OFlags};
-use rustix::net::{
-    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType,
-};
 use rustix::pipe::PipeFlags;
 
 use crate::capabilities::{Enforcement, HostCapabilities, Namespaces};
 use crate::child::ChildOrder;
-use crate::child_spec::ChildSpec;
+use crate::child_spec::{ChildSpec, c_path};
 use crate::clone::{self, Child, high};
 use crate::exit::Exit;
 use crate::guardian::Guardian;
@@ -40,6 +37,7 @@ use crate::reach::Cancel;
 use crate::resource_caps::{Caps, Group};
 use crate::step::{SandboxError, Step, not_cloned, trying};
 use answering::Answering;
+use handing::{receive, socket_pair};
 use leases::Leases;
 pub use left::{LeftParts, LeftRunning, while_stopped};
 pub use listening::{listening_ports, processes_of};
@@ -130,9 +128,17 @@ impl Sandbox {
         Ok(Sandbox { thread: Some(thread), cancel, listener, mount, group, enforcement, caps })
     }
 
-    /// Builds the sandbox of a plan and runs nothing in it.
-    pub(crate) fn trial(plan: &Plan, capabilities: &HostCapabilities) -> Result<(), SandboxError> {
+    /// Builds the sandbox of a plan and runs nothing in it. Where its capabilities open sockets of the file system,
+    /// those that the caller has bound in a directory must be refused.
+    pub(crate) fn trial(
+        plan: &Plan,
+        capabilities: &HostCapabilities,
+        sockets: Option<&Path>,
+    ) -> Result<(), SandboxError> {
         let mut spec = ChildSpec::build(plan, capabilities)?;
+        if spec.root.is_some() {
+            spec.probed_sockets = sockets.map(c_path).transpose()?;
+        }
         spec.argv.truncate(1);
         let (mut started, _) = StartedCommand::new(spec)?;
         started.child.wait().map_err(trying("wait for the self-test")).map(drop)
@@ -338,35 +344,6 @@ impl StartedCommand {
     }
 }
 
-/// Two ends for handing a descriptor over.
-fn socket_pair() -> Result<(OwnedFd, OwnedFd), SandboxError> {
-    let (ours, theirs) = rustix::net::socketpair(
-        AddressFamily::UNIX,
-        SocketType::STREAM,
-        SocketFlags::CLOEXEC,
-        None,
-    )
-    .map_err(trying("make a pair of sockets"))?;
-    Ok((high(ours)?, high(theirs)?))
-}
-
-fn receive(from: &OwnedFd) -> Result<OwnedFd, SandboxError> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-    let mut byte = [0];
-    let mut into = [io::IoSliceMut::new(&mut byte)];
-    let flags = RecvFlags::CMSG_CLOEXEC;
-    rustix::net::recvmsg(from, &mut into, &mut ancillary, flags)
-        .map_err(trying("receive a descriptor"))?;
-    let fd = ancillary.drain().find_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
-        _ => None,
-    });
-    let none = || trying("receive a descriptor")(io::Error::other("none was sent"));
-    // The child rearranges the low ones, and may be given this one.
-    high(fd.ok_or_else(none)?)
-}
-
 /// What the child said about the step that failed.
 fn failed([step, low, high, a, b, c, d]: [u8; 7], spec: &ChildSpec) -> SandboxError {
     let source = io::Error::from_raw_os_error(i32::from_le_bytes([a, b, c, d]));
@@ -381,6 +358,7 @@ impl ChildSpec {
     /// The path that a step was about.
     fn path_of(&self, step: Step, which: usize) -> Option<PathBuf> {
         let path = match step {
+            Step::Root => self.root.as_ref()?.parts.get(which).map(|part| &part.path),
             Step::Bind => self.binds.get(which).map(|bind| &bind.source),
             Step::Attach => self.binds.get(which).map(|bind| &bind.target),
             Step::Live => self.live.get(which).map(|live| &live.target),

@@ -104,6 +104,11 @@ pub fn overlays() -> io::Result<()> {
     install(&[libc::SYS_fsopen], false)
 }
 
+/// No root of overlays: refused before it stands, or when it does.
+pub fn roots_of_overlays(begun: bool) -> io::Result<()> {
+    install(&[if begun { libc::SYS_fchmodat } else { libc::SYS_fstatfs }], false)
+}
+
 /// No way into a namespace that is there already.
 pub fn joins() -> io::Result<()> {
     install(&[libc::SYS_setns], false)

@@ -94,5 +94,6 @@ mod team;
 mod tickets;
 mod undo;
 mod undo_latest;
+mod unix_sockets;
 mod workday;
 mod world;

@@ -6,37 +6,44 @@ use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::{Errno, Result};
-use rustix::mount::{
-    FsMountFlags, FsOpenFlags, MountAttrFlags, MountFlags, MountPropagationFlags, MoveMountFlags,
-    OpenTreeFlags,
-};
+use rustix::mount::{MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags};
 
-use super::{Done, at, at_nth, device, network, write_to};
-use crate::child_spec::{ChildSpec, MAX_PATHS, Overlay};
+use super::root::{self, NewRoot};
+use super::{Done, Failed, at, at_nth, device, network, overlay, write_to};
+use crate::child_spec::{ChildSpec, MAX_PATHS};
 use crate::kernel;
 use crate::step::Step;
 
 /// Descriptors of mounts that aren't attached yet.
-type Detached = [Option<OwnedFd>; MAX_PATHS];
+pub(super) type Detached = [Option<OwnedFd>; MAX_PATHS];
 
 const fn none() -> Detached {
     [const { None }; MAX_PATHS]
 }
 
-pub(super) fn build(spec: &ChildSpec, hand: Option<BorrowedFd<'_>>) -> Done {
+/// Builds it. True when no inode of the machine is left in it that a socket could be bound to.
+pub(super) fn build(
+    spec: &ChildSpec,
+    hand: Option<BorrowedFd<'_>>,
+) -> std::result::Result<bool, Failed> {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     rustix::mount::mount_change(c"/", private).map_err(at(Step::Private))?;
 
     // Taken before everything becomes read-only, attached afterwards.
     let (mut binds, mut live, mut overlays) = (none(), none(), none());
+    // First, because it leaves nothing behind where it fails.
+    let new_root = root::make(spec, &mut binds)?;
     for ((n, bind), slot) in spec.binds.iter().enumerate().zip(&mut binds) {
+        if slot.is_some() {
+            continue;
+        }
         *slot = Some(take(&bind.source, bind.writable).map_err(at_nth(Step::Bind, n))?);
     }
     for ((n, one), slot) in spec.live.iter().enumerate().zip(&mut live) {
         *slot = Some(take_beneath(&one.root, &one.beneath).map_err(at_nth(Step::Live, n))?);
     }
-    for ((n, overlay), slot) in spec.overlays.iter().enumerate().zip(&mut overlays) {
-        *slot = Some(lay(overlay).map_err(at_nth(Step::Overlay, n))?);
+    for ((n, one), slot) in spec.overlays.iter().enumerate().zip(&mut overlays) {
+        *slot = Some(overlay::lay(one).map_err(at_nth(Step::Overlay, n))?);
     }
     if let (true, Some(hand), Some(Some(first))) = (spec.hands_mount, hand, overlays.first()) {
         network::hand_over(hand, first).map_err(at(Step::HandOver))?;
@@ -44,6 +51,11 @@ pub(super) fn build(spec: &ChildSpec, hand: Option<BorrowedFd<'_>>) -> Done {
     let tmp = spec.tmp.as_ref().map(|it| take(it, true)).transpose().map_err(at(Step::Tmp))?;
     let devices = device::take(spec.terminal.is_some());
 
+    if new_root.is_some() && spec.proc {
+        // While the machine's is there: otherwise a user may not mount another.
+        fresh_proc(spec, root::PROC, root::PID_MAX)?;
+    }
+    new_root.as_ref().map_or(Ok(()), NewRoot::enter)?;
     let locked = kernel::RDONLY | kernel::NOSUID | kernel::NODEV;
     let root = CWD.as_raw_fd();
     kernel::mount_setattr(root, c"/", true, locked).map_err(at(Step::ReadOnly))?;
@@ -77,7 +89,10 @@ pub(super) fn build(spec: &ChildSpec, hand: Option<BorrowedFd<'_>>) -> Done {
     if let Some(masks) = masks {
         hide(spec, &masks)?;
     }
-    if spec.proc { fresh_proc(spec) } else { Ok(()) }
+    if spec.proc && new_root.is_none() {
+        fresh_proc(spec, c"/proc", c"/proc/sys/kernel/pid_max")?;
+    }
+    Ok(new_root.is_some())
 }
 
 /// A copy of the mount at `path`, not attached, on which set-user-id and devices mean nothing.
@@ -86,12 +101,8 @@ fn take(path: &CStr, writable: bool) -> Result<OwnedFd> {
     take_from(&place, writable)
 }
 
-fn take_from(place: &OwnedFd, writable: bool) -> Result<OwnedFd> {
-    let flags = OpenTreeFlags::OPEN_TREE_CLONE
-        | OpenTreeFlags::OPEN_TREE_CLOEXEC
-        | OpenTreeFlags::AT_RECURSIVE
-        | OpenTreeFlags::AT_EMPTY_PATH;
-    let mount = rustix::mount::open_tree(place, c"", flags)?;
+pub(super) fn take_from(place: &OwnedFd, writable: bool) -> Result<OwnedFd> {
+    let mount = copied(place, true)?;
     let locked = kernel::NOSUID | kernel::NODEV | if writable { 0 } else { kernel::RDONLY };
     kernel::mount_setattr(mount.as_raw_fd(), c"", true, locked)?;
     Ok(mount)
@@ -107,71 +118,9 @@ fn take_beneath(root: &CStr, beneath: &CStr) -> Result<OwnedFd> {
 }
 
 /// Opens a real path. If somebody has put a link there since the plan was checked, it fails.
-fn open_place(path: &CStr) -> Result<OwnedFd> {
+pub(super) fn open_place(path: &CStr) -> Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
-}
-
-/// An overlay that isn't attached yet. `userxattr`, because the kernel asks for it in a user
-/// namespace, and so that the upper layer reads the same as root. `volatile`, because otherwise
-/// its end waits for the disk. Its directories are named by descriptors: in a path `:`, `,` and `\\`
-/// would mean something, and not the same on every kernel.
-fn lay(overlay: &Overlay) -> Result<OwnedFd> {
-    let context = rustix::mount::fsopen(c"overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
-    rustix::mount::fsconfig_set_flag(&context, c"userxattr")?;
-    let set = |key: &CStr, path: &CStr| {
-        let place = open_place(path)?;
-        let mut room = [0; NUMBERED];
-        rustix::mount::fsconfig_set_string(&context, key, numbered(&place, &mut room)?)?;
-        Ok::<_, Errno>(place)
-    };
-    // They are looked up as late as the filesystem is made.
-    let _lower = lower(&context, overlay)?;
-    let _upper = set(c"upperdir", &overlay.upper)?;
-    let _work = set(c"workdir", &overlay.work)?;
-    rustix::mount::fsconfig_set_flag(&context, c"volatile")?;
-    rustix::mount::fsconfig_create(&context)?;
-    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
-    rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
-}
-
-/// The most directories that cover another, because their descriptors are kept on this stack.
-const MAX_COVERS: usize = 32;
-
-/// What the overlay reads: the directory itself, and what covers it.
-fn lower(context: &OwnedFd, overlay: &Overlay) -> Result<[Option<OwnedFd>; MAX_COVERS + 1]> {
-    let mut places = [const { None }; MAX_COVERS + 1];
-    let mut list = [0; (MAX_COVERS + 1) * NUMBERED];
-    let mut length = 0;
-    if overlay.covers.len() > MAX_COVERS {
-        return Err(Errno::TOOBIG);
-    }
-    let all = overlay.covers.iter().chain([&overlay.lower]);
-    for (path, slot) in all.zip(&mut places) {
-        let place = open_place(path)?;
-        let mut room = [0; NUMBERED];
-        let name = numbered(&place, &mut room)?.to_bytes();
-        let colon: &[u8] = if length > 0 { b":" } else { b"" };
-        for byte in colon.iter().chain(name) {
-            *list.get_mut(length).ok_or(Errno::NAMETOOLONG)? = *byte;
-            length += 1;
-        }
-        *slot = Some(place);
-    }
-    let list = CStr::from_bytes_until_nul(&list).map_err(|_| Errno::NAMETOOLONG)?;
-    rustix::mount::fsconfig_set_string(context, c"lowerdir", list)?;
-    Ok(places)
-}
-
-/// Room for `/proc/self/fd/` and a number.
-const NUMBERED: usize = 32;
-
-/// The name of what a descriptor is open on, made without allocating.
-fn numbered<'a>(place: &OwnedFd, room: &'a mut [u8; NUMBERED]) -> Result<&'a CStr> {
-    use std::io::Write as _;
-    let mut rest = &mut room[..];
-    write!(rest, "/proc/self/fd/{}\0", place.as_raw_fd()).map_err(|_| Errno::NAMETOOLONG)?;
-    CStr::from_bytes_until_nul(room).map_err(|_| Errno::NAMETOOLONG)
 }
 
 fn attach(mount: &Option<OwnedFd>, place: &CStr) -> Result<()> {
@@ -212,21 +161,24 @@ fn prepare_masks(spec: &ChildSpec) -> std::result::Result<Option<Masks>, super::
 fn hide(spec: &ChildSpec, masks: &Masks) -> Done {
     for (n, mask) in spec.masks.iter().enumerate() {
         let cover = if mask.directory { &masks.directory } else { &masks.file };
-        let hide = || attach_at(&copied(cover)?, &open_place(&mask.path)?);
+        let hide = || attach_at(&copied(cover, false)?, &open_place(&mask.path)?);
         hide().map_err(at_nth(Step::Hide, n))?;
     }
     Ok(())
 }
 
-/// A further mount of a mask, which is as read-only as the one it is copied from.
-fn copied(cover: &OwnedFd) -> Result<OwnedFd> {
+/// A further mount of what a handle leads to, with what is mounted in it if that is `whole`: as read-only as the one
+/// that it is copied from.
+pub(super) fn copied(place: &OwnedFd, whole: bool) -> Result<OwnedFd> {
+    let recursive = if whole { OpenTreeFlags::AT_RECURSIVE } else { OpenTreeFlags::empty() };
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
-        | OpenTreeFlags::AT_EMPTY_PATH;
-    rustix::mount::open_tree(cover, c"", flags)
+        | OpenTreeFlags::AT_EMPTY_PATH
+        | recursive;
+    rustix::mount::open_tree(place, c"", flags)
 }
 
-fn tmpfs(place: &CStr, options: &CStr) -> Result<()> {
+pub(super) fn tmpfs(place: &CStr, options: &CStr) -> Result<()> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     rustix::mount::mount(c"tmpfs", place, c"tmpfs", flags, options)
 }
@@ -249,16 +201,16 @@ fn private_directories(spec: &ChildSpec, tmp: Option<OwnedFd>) -> Done {
 
 /// The processes of the sandbox and no others, read-only: its owner may otherwise set the kernel's
 /// parameters, if the owner is root.
-fn fresh_proc(spec: &ChildSpec) -> Done {
+fn fresh_proc(spec: &ChildSpec, place: &CStr, pid_max: &CStr) -> Done {
     let failed = at(Step::Proc);
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    rustix::mount::mount(c"proc", c"/proc", c"proc", flags, None::<&CStr>).map_err(&failed)?;
+    rustix::mount::mount(c"proc", place, c"proc", flags, None::<&CStr>).map_err(&failed)?;
     if let Some(most) = &spec.pid_max {
         // Since Linux 6.14 this is the namespace's own; before, it is the machine's and refused,
         // or as root must not be touched.
         if spec.own_pid_max {
-            write_to(c"/proc/sys/kernel/pid_max", most).map_err(at(Step::Processes))?;
+            write_to(pid_max, most).map_err(at(Step::Processes))?;
         }
     }
-    kernel::mount_setattr(CWD.as_raw_fd(), c"/proc", true, kernel::RDONLY).map_err(&failed)
+    kernel::mount_setattr(CWD.as_raw_fd(), place, true, kernel::RDONLY).map_err(&failed)
 }

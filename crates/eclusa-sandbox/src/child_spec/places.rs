@@ -3,7 +3,7 @@
 use std::ffi::CString;
 use std::path::{Component, Path, PathBuf};
 
-use super::{Bind, LiveDir, MAX_PATHS, Mask, Overlay, Rules, c_path, readable};
+use super::{Bind, LiveDir, MAX_PATHS, Mask, Overlay, Rules, c_path, readable, root_layout};
 use crate::capabilities::Namespaces;
 use crate::plan::{Plan, PrivateMount, Staging};
 use crate::step::SandboxError;
@@ -138,8 +138,7 @@ impl Places {
     /// Writable directories, and readable ones that a private directory would cover: the working
     /// directory is always one that can be read.
     pub(super) fn binds(&self) -> Result<Vec<Bind>, SandboxError> {
-        let covered = |path: &&PathBuf| is_private(path) && !self.shown(path);
-        let read = self.read.iter().chain(self.hidden_cwd()).filter(covered);
+        let read = self.read.iter().chain(self.hidden_cwd()).filter(|it| self.is_covered(it));
         let all = self.write.iter().map(|path| (path, true)).chain(read.map(|path| (path, false)));
         let mut binds: Vec<(&PathBuf, bool)> = all.collect();
         binds.sort();
@@ -149,6 +148,20 @@ impl Places {
             Ok(Bind { source: c_path(source)?, target: c_path(target)?, writable })
         };
         at_home.chain(elsewhere).map(bind).collect()
+    }
+
+    /// Whether a command meets inodes of the machine that an overlay cannot take the place of: a directory that is
+    /// written at once, or mounts inside one that is read beneath a private directory.
+    pub(super) fn shows_sockets(&self) -> bool {
+        let read = self.read.iter().chain(self.hidden_cwd());
+        !self.write.is_empty()
+            || self.stage.iter().any(|one| !one.live.is_empty())
+            || root_layout::has_mounts_inside(read.filter(|it| self.is_covered(it)))
+    }
+
+    /// Whether a private directory would cover what is to be read.
+    fn is_covered(&self, path: &Path) -> bool {
+        is_private(path) && !self.shown(path)
     }
 
     /// Whether a writable or staged directory shows this path.

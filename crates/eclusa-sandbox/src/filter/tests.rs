@@ -24,10 +24,12 @@ fn answer(program: &[sock_filter], architecture: u32, number: u32, arguments: [u
     panic!("no end")
 }
 
+const CLOSED: Boundary = Boundary::Namespaces { sockets: false };
+const OPEN: Boundary = Boundary::Namespaces { sockets: true };
 const LANDLOCK_1: Boundary = Boundary::Landlock { version: 1, writes: true, network: false };
 
 fn asks(number: c_long, arguments: [u32; 6]) -> u32 {
-    answer(&sandbox(Boundary::Namespaces, &[]), arch::AUDIT, number as u32, arguments)
+    answer(&sandbox(CLOSED, &[]), arch::AUDIT, number as u32, arguments)
 }
 
 #[test]
@@ -51,12 +53,12 @@ fn every_system_call_gets_the_answer_of_the_table() {
     if let Some(first) = arch::OTHER_INTERFACE {
         assert_eq!(asks((first | 39).into(), [0; 6]), REFUSE);
     }
-    assert_eq!(answer(&sandbox(Boundary::Namespaces, &[]), 0x4000_0003, 39, [0; 6]), KILL);
+    assert_eq!(answer(&sandbox(CLOSED, &[]), 0x4000_0003, 39, [0; 6]), KILL);
 }
 
 #[test]
 fn what_is_held_waits_and_nothing_else_gets_another_answer() {
-    for boundary in [Boundary::Namespaces, LANDLOCK_1] {
+    for boundary in [CLOSED, LANDLOCK_1] {
         let (plain, holding) = (sandbox(boundary, &[]), sandbox(boundary, arch::RENAMES));
         for number in 0..=NEWEST + 1 {
             let held = arch::RENAMES.contains(&c_long::from(number));
@@ -65,7 +67,7 @@ fn what_is_held_waits_and_nothing_else_gets_another_answer() {
         }
     }
     // A call that is refused is not held, whatever is asked for.
-    let holding = sandbox(Boundary::Namespaces, &[libc::SYS_ptrace]);
+    let holding = sandbox(CLOSED, &[libc::SYS_ptrace]);
     assert_eq!(answer(&holding, arch::AUDIT, libc::SYS_ptrace as u32, [0; 6]), REFUSE);
 }
 
@@ -110,6 +112,24 @@ fn sockets_are_for_the_internet_inside_and_for_nobody_without_a_namespace() {
     let netlink = |family| asks(libc::SYS_socket, [libc::AF_NETLINK as u32, 3, family, 0, 0, 0]);
     assert_eq!((netlink(0), netlink(9)), (ALLOW, REFUSE));
     assert_eq!(asks(libc::SYS_socketpair, [libc::AF_UNIX as u32, 1, 0, 0, 0, 0]), ALLOW);
+}
+
+/// What the root of overlays opens is that family, and nothing else in the whole table.
+#[test]
+fn where_no_socket_of_the_machine_shows_those_of_the_file_system_are_let_through() {
+    let (open, closed) = (sandbox(OPEN, &[]), sandbox(CLOSED, &[]));
+    for number in 0..=NEWEST + 1 {
+        for first in 0..64 {
+            let arguments = [first, 2, 0, 0, 0, 0];
+            let is_socket = [libc::SYS_socket, libc::SYS_socketpair].contains(&number.into());
+            let expected = match is_socket && first == libc::AF_UNIX as u32 {
+                true => ALLOW,
+                false => answer(&closed, arch::AUDIT, number, arguments),
+            };
+            let said = answer(&open, arch::AUDIT, number, arguments);
+            assert_eq!(said, expected, "{number} {first}");
+        }
+    }
 }
 
 /// Without namespaces: files that cannot be written are not emptied either, and nothing of another

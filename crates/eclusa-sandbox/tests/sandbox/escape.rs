@@ -296,25 +296,3 @@ fn a_bash_on_the_path_is_not_taken() {
     plan.env.push(("BASH_FUNC_f%%".into(), "() { echo theirs; }".into()));
     assert_eq!(run(&plan).output.text(), "mine\n\n");
 }
-
-/// A pair of datagram sockets can be sent to an address, and with it to a daemon's socket.
-/// Shows H5.
-#[test]
-fn a_pair_of_sockets_reaches_no_daemon() {
-    eclusa_testing::needs!(Namespaces);
-    let world = World::new();
-    let daemon = std::os::unix::net::UnixDatagram::bind(world.path("outside/daemon")).unwrap();
-    daemon.set_nonblocking(true).unwrap();
-    let script = "use Socket; for my $kind (SOCK_STREAM, SOCK_SEQPACKET, SOCK_DGRAM, SOCK_RAW) {
-        my $made = socketpair(my $a, my $b, AF_UNIX, $kind, 0);
-        print $made ? \"pair \" : \"none \";
-        next unless $made;
-        send($a, \"EXFIL\", 0, pack_sockaddr_un($ARGV[0]));
-        print connect($b, pack_sockaddr_un($ARGV[0])) ? \"connected \" : \"\"; }";
-    let text = format!("perl -e '{script}' {}", world.path("outside/daemon").display());
-    for plan in [world.staged(&text), world.read_only(&text)] {
-        let exit = run(&plan);
-        assert_eq!(exit.output.text(), "pair pair none none ");
-    }
-    assert!(daemon.recv(&mut [0; 16]).is_err());
-}

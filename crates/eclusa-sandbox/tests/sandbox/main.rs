@@ -23,6 +23,7 @@ mod outside;
 mod places;
 mod programs;
 mod reading;
+mod sockets;
 mod talked_to;
 mod together;
 mod user;

@@ -49,6 +49,13 @@ pub(super) fn parts(machine: &HostCapabilities) -> Vec<CheckedPart> {
     if missing.contains(&Missing::Signals) {
         parts.push(part(Missing::Signals, "signals", "other processes are not signalled"));
     }
+    parts.push(CheckedPart {
+        name: "unix sockets",
+        holds: machine.opens_sockets(),
+        detail: "between processes of a session; those of the machine are out of reach".to_owned(),
+        error: machine.why_no_sockets().map(str::to_owned),
+        fix: None,
+    });
     parts
 }
 
