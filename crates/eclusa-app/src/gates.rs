@@ -212,12 +212,14 @@ impl AppContext {
     pub fn undo_gate(
         &self,
         store: &Arc<dyn Store>,
-        tools: impl FnOnce(&Registry, &Workspace) -> Result<(), RegistryError>,
+        tools: impl FnOnce(&Registry, &Workspace, &Sandboxes) -> Result<(), RegistryError>,
         person: Arc<dyn Approver>,
     ) -> Result<Gate, Failure> {
-        let registry = self.registry()?;
+        let sandboxes = self.sandboxes(&[])?;
+        let spool: Arc<dyn Spool> = Arc::new(MemorySpool::default());
+        let registry = self.registry_with(spool, sandboxes.clone())?;
         let workspace = self.workspace_to_change(store.clone())?;
-        tools(&registry, &workspace).map_err(Failure::usage)?;
+        tools(&registry, &workspace, &sandboxes).map_err(Failure::usage)?;
         let (registry, people) = (Some(registry), vec![person]);
         let parts = GateParts { registry, people, ..GateParts::new(store) };
         self.gate(Surface::Undo, parts)

@@ -64,6 +64,7 @@ mod old_state;
 mod one_question;
 mod opencode_plugin;
 mod own_loops;
+mod own_tools;
 mod passkeys;
 mod pending;
 mod pending_git;
