@@ -4,7 +4,10 @@ use serde_json::json;
 
 use super::*;
 
-fn messages(lines: &str, chunk: usize) -> (Vec<(f64, String)>, Result<Option<Value>, String>) {
+/// The progress that was told, and the result.
+type Told = (Vec<(f64, String)>, Result<Option<Value>, String>);
+
+fn messages(lines: &str, chunk: usize) -> Told {
     let messages = Messages::new().unwrap();
     let text = lines.replace("TELL", messages.word());
     let told = text.as_bytes().chunks(chunk).filter_map(|it| messages.watch(it)).collect();
