@@ -252,6 +252,7 @@ fn facts(it: &Tool) -> Facts {
         sensitive: it.sensitive,
         stages: it.sandbox.unwrap_or(true),
         only_judges: false,
+        only_delegates: false,
         runs_elsewhere: false,
     }
 }

@@ -32,6 +32,7 @@ mod caches;
 mod order;
 mod outliving;
 mod running;
+mod scratch;
 mod session;
 mod settings;
 mod stage;
@@ -40,6 +41,7 @@ mod tracking;
 
 pub use order::{CommandOrder, ProgramStart, Writes};
 pub use running::{Ran, RunError, Running};
+pub use scratch::{ScratchChanges, ScratchLayer};
 pub use settings::SandboxSettings;
 
 use attempts::Attempts;

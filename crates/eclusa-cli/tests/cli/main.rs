@@ -75,6 +75,7 @@ mod policy_import;
 mod prompt;
 mod questions;
 mod queue;
+mod rehearsal;
 mod reviewers;
 mod rules_hold;
 mod run;

@@ -116,7 +116,7 @@ fn open_place(path: &CStr) -> Result<OwnedFd> {
 /// namespace, and so that the upper layer reads the same as root. `volatile`, because otherwise
 /// its end waits for the disk. Its directories are named by descriptors: in a path `:`, `,` and `\\`
 /// would mean something, and not the same on every kernel.
-fn lay(overlay: &Overlay) -> Result<OwnedFd> {
+pub(crate) fn lay(overlay: &Overlay) -> Result<OwnedFd> {
     let context = rustix::mount::fsopen(c"overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
     rustix::mount::fsconfig_set_flag(&context, c"userxattr")?;
     let set = |key: &CStr, path: &CStr| {
@@ -180,7 +180,7 @@ fn attach(mount: &Option<OwnedFd>, place: &CStr) -> Result<()> {
     attach_at(mount, &place)
 }
 
-fn attach_at(mount: &OwnedFd, place: &OwnedFd) -> Result<()> {
+pub(crate) fn attach_at(mount: &OwnedFd, place: &OwnedFd) -> Result<()> {
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
     rustix::mount::move_mount(mount, c"", place, c"", flags)
 }
