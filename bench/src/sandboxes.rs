@@ -197,6 +197,7 @@ fn commits(rounds: usize, state: &Path) -> Told {
         bound: Vec::new(),
         hidden: eclusa::policy::HiddenPaths::nothing(),
         hosts: Default::default(),
+        program: None,
     };
     let script = "cd d7; for f in f*; do echo more >> $f; done";
     let (mut plain, mut scans, mut commits) = (Vec::new(), Vec::new(), Vec::new());

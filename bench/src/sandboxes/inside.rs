@@ -93,6 +93,7 @@ fn sandboxed(sandboxes: &Sandboxes, root: &Path, command: &str, writes: Writes) 
         bound: Vec::new(),
         hidden: eclusa::policy::HiddenPaths::nothing(),
         hosts: Default::default(),
+        program: None,
     };
     let ran = sandboxes.start(&order, |_| {})?.wait()?;
     match ran.exit.success() {

@@ -1,12 +1,15 @@
-//! Tools that are programs, declared in configuration: arguments in as JSON, output back.
+//! Tools that are programs, declared in configuration: arguments in as JSON, output back. They run in the
+//! sandbox as commands do, unless their entry says otherwise.
 
 use std::{
+    env,
     path::PathBuf,
     time::{Duration, Instant},
 };
 
-use eclusa::{Facts, Hash, HumanDuration, Job, Output, Scene, Tool, ToolError, Touch};
+use eclusa::{Facts, Hash, HumanDuration, Job, Output, Scene, Tool, ToolError, Touch, Undo};
 use eclusa_config::CommandTool as Settings;
+use eclusa_tools::{ProgramRun, Sandboxes, Writes, run_program};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -18,20 +21,64 @@ const MARGIN: Duration = Duration::from_secs(5);
 /// A tool that is a program.
 pub struct CommandTool {
     settings: Settings,
+    sandboxes: Sandboxes,
     workspace: PathBuf,
     revision: String,
 }
 
 impl CommandTool {
     /// The tool that these settings describe.
-    pub fn new(settings: Settings, workspace: PathBuf) -> CommandTool {
-        // Another program under the same name is another tool: a yes to the old one is void.
-        let what = json!([settings.command, settings.env]);
+    pub fn new(settings: Settings, sandboxes: Sandboxes) -> CommandTool {
+        // Another program under the same name is another tool, and so is one that is held
+        // otherwise: a yes to the old one is void.
+        let what = json!([settings.command, settings.env, settings.sandbox]);
         let revision = Hash::sha256(what.to_string().as_bytes()).to_string();
-        CommandTool { settings, workspace, revision }
+        let workspace = sandboxes.settings().root.clone();
+        CommandTool { settings, sandboxes, workspace, revision }
     }
 
     async fn start(&self, job: &Job) -> Result<Output, ToolError> {
+        let output = match self.settings.sandbox {
+            true => self.start_in_sandbox(job).await?,
+            false => self.start_outside(job).await?,
+        };
+        let undo = match job.number() {
+            Some(number) if !self.settings.undo.is_empty() && output.error.is_none() => {
+                Some(Undo {
+                    description: format!(
+                        "undo call {number}: `{}` runs",
+                        self.settings.undo.join(" ")
+                    ),
+                    data: json!({"call": number}),
+                })
+            }
+            _ => output.undo,
+        };
+        Ok(Output { undo, ..output })
+    }
+
+    async fn start_in_sandbox(&self, job: &Job) -> Result<Output, ToolError> {
+        let settings = &self.settings;
+        let held = settings.held(job.args());
+        let passed = settings.env.iter().filter_map(|it| Some((it.into(), env::var_os(it)?)));
+        let mut variables: Vec<_> = passed.collect();
+        variables.push(("ECLUSA_CALL".into(), job.id().into()));
+        let run = ProgramRun {
+            tool: settings.name.clone(),
+            command: settings.argv(job.args()).map_err(ToolError::new)?,
+            input: format!("{}\n", job.args()).into_bytes(),
+            env: variables,
+            reads: held.reads,
+            writes: held.writes,
+            hosts: held.hosts,
+            own: settings.fixed_words().map(str::to_owned).collect(),
+            time: settings.time,
+        };
+        run_program(&self.sandboxes, run, job).await
+    }
+
+    /// Runs it on the machine itself, as its entry says.
+    async fn start_outside(&self, job: &Job) -> Result<Output, ToolError> {
         let program = Program {
             command: self.settings.argv(job.args()).map_err(ToolError::new)?,
             directory: self.workspace.clone(),
@@ -105,7 +152,16 @@ impl Tool for CommandTool {
     }
 
     fn touches(&self, args: &Value) -> Vec<Touch> {
-        self.settings.touches(args)
+        let mut touches = self.settings.touches(args);
+        let writes = match self.settings.held(args).writes {
+            Some(named) if named.is_empty() => Writes::Refused,
+            Some(_) | None => Writes::Staged,
+        };
+        // A sandbox that lacks something may not be what the rules count on.
+        if self.settings.sandbox && !self.sandboxes.is_held(writes) {
+            touches.push(Touch::Unknown);
+        }
+        touches
     }
 
     fn time(&self, _: &Value) -> Option<Duration> {

@@ -200,7 +200,12 @@ impl AppContext {
     pub fn check_tool_names(&self, registry: &Registry) -> Result<(), Failure> {
         let project = format!("{}:", self.paths.project().display());
         let unknown = self.config.unknown_tools(registry).into_iter();
-        for unknown in unknown.filter(|it| !is_contextual(&it.name)) {
+        // What takes back the calls of a tool is there while `eclusa undo` runs.
+        let undoes = |name: &str| {
+            let mut undoes = self.config.tools.iter().filter_map(|it| it.undo_tool());
+            undoes.any(|it| it.name == name)
+        };
+        for unknown in unknown.filter(|it| !is_contextual(&it.name) && !undoes(&it.name)) {
             if !unknown.origin.starts_with(&project) {
                 return Err(Failure::usage(unknown).hint("`eclusa tools` lists the tools"));
             }

@@ -17,6 +17,7 @@ use crate::{
     allowances::StoredAllowances,
     context::AppContext,
     failure::Failure,
+    rehearsal,
     remember::RuleWriter,
     reviewers,
     rule_uses::RuleUses,
@@ -80,7 +81,7 @@ impl AppContext {
     /// The gate of a way into it. INVARIANT: there is no other place that makes one (tidy holds
     /// that), so that what is configured holds everywhere; what does not is said by
     /// [`Surface::lacks`], with its reason.
-    pub fn gate(&self, surface: Surface, parts: GateParts) -> Result<Gate, Failure> {
+    pub fn gate(&self, surface: Surface, mut parts: GateParts) -> Result<Gate, Failure> {
         let holds = |setting: Setting| surface.lacks(setting).is_none();
         let log: Arc<dyn AuditSink> = match &parts.store {
             Some(store) => store.clone(),
@@ -91,6 +92,10 @@ impl AppContext {
             None => self.registry_of(surface, parts.store.as_ref())?,
         };
         let workspace = self.workspace_to_change(log.clone())?;
+        let rehearsal = rehearsal::scratch(&workspace)?;
+        if rehearsal.is_some() {
+            (parts.people, parts.checkpoint, parts.preview) = (Vec::new(), None, true);
+        }
         let mut redactor = self.redactor()?;
         if !parts.secrets.is_empty() {
             redactor = redactor.with_rules(parts.secrets);
@@ -122,6 +127,9 @@ impl AppContext {
             .approvers(parts.people)
             .tally(Arc::new(RuleUses(self.paths.uses())))
             .run(parts.run.unwrap_or_else(|| self.run()));
+        if let Some((scratch, plan)) = rehearsal {
+            builder = builder.rehearsal(scratch, plan);
+        }
         if holds(Setting::Reviewers) {
             let configured = reviewers::configured(&self.config, &self.paths.workspace)?;
             builder = builder.reviewers(parts.reviewers).reviewers(configured);
@@ -212,12 +220,14 @@ impl AppContext {
     pub fn undo_gate(
         &self,
         store: &Arc<dyn Store>,
-        tools: impl FnOnce(&Registry, &Workspace) -> Result<(), RegistryError>,
+        tools: impl FnOnce(&Registry, &Workspace, &Sandboxes) -> Result<(), RegistryError>,
         person: Arc<dyn Approver>,
     ) -> Result<Gate, Failure> {
-        let registry = self.registry()?;
+        let sandboxes = self.sandboxes(&[])?;
+        let spool: Arc<dyn Spool> = Arc::new(MemorySpool::default());
+        let registry = self.registry_with(spool, sandboxes.clone())?;
         let workspace = self.workspace_to_change(store.clone())?;
-        tools(&registry, &workspace).map_err(Failure::usage)?;
+        tools(&registry, &workspace, &sandboxes).map_err(Failure::usage)?;
         let (registry, people) = (Some(registry), vec![person]);
         let parts = GateParts { registry, people, ..GateParts::new(store) };
         self.gate(Surface::Undo, parts)

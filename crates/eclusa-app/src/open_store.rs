@@ -38,13 +38,14 @@ impl AppContext {
     fn store_for(&self, options: Options) -> Result<Arc<dyn Store>, Failure> {
         let workspace = Some(self.paths.workspace.to_string_lossy().into_owned());
         let options = Options { durability: self.config.durability, workspace, ..options };
-        let opened = SqliteStore::open(&self.paths.store, options).map_err(|err| match err {
-            StoreError::Missing(path) => {
-                Failure::failed(format!("no log can be made at `{}`", path.display()))
-                    .hint("`--state DIR` names another directory for logs and undo history")
-            }
-            err => Failure::failed(err),
-        })?;
+        let opened =
+            SqliteStore::open(&self.paths.written_down(), options).map_err(|err| match err {
+                StoreError::Missing(path) => {
+                    Failure::failed(format!("no log can be made at `{}`", path.display()))
+                        .hint("`--state DIR` names another directory for logs and undo history")
+                }
+                err => Failure::failed(err),
+            })?;
         Ok(Arc::new(opened))
     }
 }

@@ -11,7 +11,7 @@ use eclusa::{
     workspace::files::{SYSTEM_SECRETS, secret_places},
 };
 
-use crate::{failure::Failure, global::Global};
+use crate::{failure::Failure, global::Global, rehearsal};
 
 /// The name of a configuration file, the person's and the workspace's.
 pub const FILE: &str = "eclusa.toml";
@@ -68,7 +68,12 @@ impl Paths {
     /// else could bring a history of their own; on the filesystem of the workspace old contents
     /// are renamed there, and copied otherwise.
     pub fn undo(&self) -> PathBuf {
-        self.store.with_file_name("undo")
+        self.written_down().with_file_name("undo")
+    }
+
+    /// The log that this process writes: a rehearsal has one of its own.
+    pub fn written_down(&self) -> PathBuf {
+        rehearsal::directory().map_or_else(|| self.store.clone(), |it| it.join("eclusa.db"))
     }
 
     /// Where a session with a model is locked by whoever holds it.

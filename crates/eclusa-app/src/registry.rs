@@ -51,7 +51,7 @@ impl ProgramTools<'_> {
             },
             spool: self.spool,
             scene: scene(paths),
-            sandboxes: Some(self.sandboxes),
+            sandboxes: Some(self.sandboxes.clone()),
             command_time: config.commands.time,
             diagnostics,
         };
@@ -61,16 +61,16 @@ impl ProgramTools<'_> {
         if self.examples {
             examples::add(&registry, self.files).map_err(Failure::usage)?;
         }
-        configured(&registry, paths, config)?;
+        configured(&registry, &self.sandboxes, config)?;
         Ok(registry)
     }
 }
 
 /// Adds the tools from configuration. A name that the person gave wins, also over another name of a
 /// tool that is here.
-fn configured(registry: &Registry, paths: &Paths, config: &Config) -> Result<(), Failure> {
+fn configured(registry: &Registry, sandboxes: &Sandboxes, config: &Config) -> Result<(), Failure> {
     for settings in &config.tools {
-        let tool = CommandTool::new(settings.clone(), paths.workspace.clone());
+        let tool = CommandTool::new(settings.clone(), sandboxes.clone());
         let misnamed = |err: RegistryError| Failure::usage(format!("{}: {err}", settings.origin));
         if let Some(other) = registry.get(&settings.name)
             && other.name() != settings.name

@@ -5,7 +5,9 @@
 
 use std::time::Duration;
 
-use eclusa::{Output, Review, Reviewer, Validated, review::ReviewError};
+use eclusa::{
+    Output, Policy as _, Review, Reviewer, Rules, Source, Validated, review::ReviewError,
+};
 use eclusa_config::ReviewerSettings;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -30,6 +32,8 @@ pub struct ExternalReviewer {
     pub time: Duration,
     /// Where it is.
     pub at: ReviewerEndpoint,
+    /// What applies to the calls that it reads, where it reads those about some files alone.
+    pub about: Option<Rules>,
 }
 
 /// Where a reviewer is.
@@ -66,6 +70,28 @@ impl ExternalReviewer {
             }
             Err(what) => Err(ReviewError(what)),
         }
+    }
+
+    /// What is said without asking it: it only observes, or the call is not about its files.
+    fn without_asking<T>(
+        &self,
+        call: &Validated,
+        about: impl FnOnce() -> Value,
+    ) -> Option<Review<T>> {
+        let applies =
+            |it: &Rules| it.judge(&call.view()).because.iter().any(|it| it.source == Source::Rule);
+        if !self.about.as_ref().is_none_or(applies) {
+            return Some(Review::Note("it is not about its files".to_owned()));
+        }
+        let (true, ReviewerEndpoint::Command(program)) = (self.settings.observes, &self.at) else {
+            return None;
+        };
+        let started = program.start_beside(format!("{}\n", about()).as_bytes());
+        let said = started.map_or_else(
+            |err| format!("it does not observe: {err}"),
+            |()| "it observes".to_owned(),
+        );
+        Some(Review::Note(said))
     }
 
     fn about(call: &Validated, on: &str) -> Value {
@@ -105,7 +131,11 @@ impl Reviewer for ExternalReviewer {
             if !self.settings.on.input() {
                 return Ok(Review::Approve);
             }
-            self.consult(ExternalReviewer::about(call, "input")).await?.about_input()
+            let about = || ExternalReviewer::about(call, "input");
+            match self.without_asking(call, about) {
+                Some(said) => Ok(said),
+                None => self.consult(about()).await?.about_input(),
+            }
         })
     }
 
@@ -118,16 +148,22 @@ impl Reviewer for ExternalReviewer {
             if !self.settings.on.output() {
                 return Ok(Review::Approve);
             }
-            let mut about = ExternalReviewer::about(call, "output");
-            if let Some(fields) = about.as_object_mut() {
-                let output = json!({
-                    "text": output.text,
-                    "data": output.data,
-                    "error": output.error,
-                });
-                fields.insert("output".to_owned(), output);
+            let about = || {
+                let mut about = ExternalReviewer::about(call, "output");
+                if let Some(fields) = about.as_object_mut() {
+                    let output = json!({
+                        "text": output.text,
+                        "data": output.data,
+                        "error": output.error,
+                    });
+                    fields.insert("output".to_owned(), output);
+                }
+                about
+            };
+            match self.without_asking(call, about) {
+                Some(said) => Ok(said),
+                None => self.consult(about()).await?.about_output(),
             }
-            self.consult(about).await?.about_output()
         })
     }
 }

@@ -20,6 +20,7 @@ use crate::{
     since::{Since, parse_since},
 };
 
+mod by_command;
 mod edits_since;
 mod select;
 pub mod tool;
@@ -91,8 +92,13 @@ pub async fn run(ctx: &AppContext, args: UndoArgs, json: bool) -> Result<Exit, F
         UndoArgs { calls, .. } if !calls.is_empty() => Selection::Calls(calls),
         UndoArgs { session, .. } => Selection::Last(session),
     };
+    if let Selection::Calls(calls) = &which
+        && let Some(outside) = by_command::find(ctx, calls)?
+    {
+        return by_command::run(ctx, outside, json).await;
+    }
     let back = UndoSession::open(ctx, json)?;
-    let meant = select::find(which, &back.workspace, &*back.store, &*ctx.registry()?)?;
+    let meant = select::find(which, &back.workspace, &*back.store, back.gate.registry())?;
     let mut call = json!({"calls": meant.calls});
     if let (true, Some(call)) = (keep_mine, call.as_object_mut()) {
         call.insert("keep_mine".to_owned(), true.into());
@@ -105,7 +111,7 @@ pub async fn run(ctx: &AppContext, args: UndoArgs, json: bool) -> Result<Exit, F
 pub async fn one(ctx: &AppContext, call: u64) -> Result<String, Failure> {
     let back = UndoSession::open(ctx, false)?;
     let which = Selection::Calls(vec![call]);
-    let meant = select::find(which, &back.workspace, &*back.store, &*ctx.registry()?)?;
+    let meant = select::find(which, &back.workspace, &*back.store, back.gate.registry())?;
     let call = ToolCall::new(call_id(), "undo", json!({"calls": meant.calls})).from(Origin::Person);
     let reply = back.gate.pass(call).await;
     match reply.is_error() {
@@ -140,11 +146,18 @@ impl<'a> UndoSession<'a> {
         if !ctx.paths.undo().exists() {
             return Err(Failure::failed("nothing was changed in this workspace yet"));
         }
+        UndoSession::new(ctx, json)
+    }
+
+    fn new(ctx: &'a AppContext, json: bool) -> Result<UndoSession<'a>, Failure> {
         let store = ctx.store()?;
         let durability = ctx.config.commit_durability;
         let gate = ctx.undo_gate(
             &store,
-            |registry, workspace| tool::add(registry, workspace, durability),
+            |registry, workspace, sandboxes| {
+                tool::add(registry, workspace, durability)?;
+                by_command::add(registry, sandboxes, &ctx.config)
+            },
             Arc::new(tool::CommandLine),
         )?;
         Ok(UndoSession { ctx, workspace: ctx.workspace()?, store, gate, json })

@@ -188,6 +188,7 @@ impl Tool for TaskTool {
             class: Some(PermissionClass::Generic),
             search_hint: "helper agent subtask delegate research in parallel".to_owned(),
             audit_operation: "delegate".to_owned(),
+            only_delegates: true,
             ..Facts::default()
         }
     }

@@ -43,8 +43,9 @@ use crate::{
     exec::{self, ExecArgs},
     failure::{Exit, Failure},
     global::Global,
+    job_plan,
     paths::Paths,
-    screen,
+    rehearsal, screen,
     undo::{self, RedoArgs, UndoArgs},
 };
 
@@ -101,7 +102,26 @@ pub(crate) enum Command {
     },
 }
 
+/// The dry run of a whole job, which is what this command line says without `--dry-run`.
+async fn rehearse(global: &Global, apply: bool) -> Result<Exit, Failure> {
+    let ctx = AppContext::open(&Global { dry_run: false, ..global.clone() })?;
+    let words: Vec<_> = std::env::args_os().skip(1).collect();
+    let plan = job_plan::rehearse(&ctx, &words).await?;
+    plan.print(&ctx, global.json)?;
+    if apply { plan.apply(&ctx, global.json).await } else { Ok(plan.exit()) }
+}
+
 impl Command {
+    /// Whether it is a whole job, which a dry run rehearses, and whether its plan is to be applied.
+    fn rehearsed(&self) -> Option<bool> {
+        match self {
+            Command::Ask(args) => Some(args.apply),
+            Command::Chat(args) => Some(args.apply),
+            Command::Feed(args) => Some(args.apply),
+            _ => None,
+        }
+    }
+
     /// Whether it runs no call, so that it needs no workspace and works in the home directory.
     fn works_anywhere(&self) -> bool {
         match self {
@@ -137,6 +157,16 @@ pub(crate) async fn run(
 ) -> Result<Exit, Failure> {
     let global = Global { anywhere: command.works_anywhere(), ..global };
     let open = |global: &Global| AppContext::open(global);
+    if let Some(apply) = command.rehearsed() {
+        match (global.dry_run, apply) {
+            (true, _) => return rehearse(&global, apply).await,
+            (false, true) if rehearsal::directory().is_none() => {
+                return Err(Failure::usage("`--apply` is for the plan of a dry run")
+                    .hint("`--dry-run --apply` makes the plan, and applies it"));
+            }
+            (false, _) => {}
+        }
+    }
     let paths = |global: &Global| Paths::find(global);
     match command {
         Command::Run(args) => run::run(&open(&global)?, args, global.json).await,

@@ -14,9 +14,9 @@ mod toml_json;
 
 use eclusa_app::{
     address_variable, allowances, config_layers, context, discard_policy, exec, fleet,
-    fleet_standing, gates, global, log_call, notifications, paths, person, queues, read_text,
-    remember, reply, servers, shell, signals, surface, telemetry, trust, undo, undo_retention,
-    up_token,
+    fleet_standing, gates, global, job_plan, log_call, notifications, paths, person, queues,
+    read_text, rehearsal, remember, reply, servers, shell, signals, surface, telemetry, trust,
+    undo, undo_retention, up_token,
 };
 use eclusa_connect::commands::{
     agents::AgentsCommand,
@@ -57,10 +57,22 @@ fn main() -> ExitCode {
         }
         _ => {}
     }
-    let args = match Args::read(&words) {
+    let is_rehearsal = words.get(1).is_some_and(|it| it == rehearsal::WORD);
+    if is_rehearsal {
+        words = match rehearsal::enter(words.get(2..).unwrap_or_default()) {
+            Ok(words) => words,
+            Err(err) => {
+                screen::error(&[format!("error: a dry run cannot be made here: {err}")]);
+                return ExitCode::FAILURE;
+            }
+        };
+    }
+    let mut args = match Args::read(&words) {
         Ok(args) => args,
         Err(err) => return explained(&err),
     };
+    // What is done there is not real.
+    args.global.dry_run &= !is_rehearsal;
     if let Command::Agents(AgentsCommand::Hook { agent, second }) = &args.command {
         let turn = if *second { HookTurn::Second } else { HookTurn::First };
         return hook::run(args.global, agent, turn);
@@ -68,6 +80,10 @@ fn main() -> ExitCode {
     screen::configure(args.global.color, args.global.utc);
     language::configure(language::from_variables(|name| std::env::var(name).ok()));
     let ended = run(args);
+    let ended = match (ended, rehearsal::finish()) {
+        (Ok(_), Err(err)) => Err(Failure::failed(format!("the plan cannot be handed over: {err}"))),
+        (ended, _) => ended,
+    };
     // Whatever was started has ended before we do.
     spawn::wait_for_killers();
     match ended {

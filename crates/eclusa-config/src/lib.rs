@@ -18,6 +18,7 @@ pub use redact::{RedactRule, RedactSettings, RedactionError};
 pub use reviewers::{ReviewerSettings, ReviewsOn};
 pub use rule_toml::RuleToml;
 pub use server_address::ServerAddress;
+pub use tool_touches::Held;
 pub use tools::CommandTool;
 pub use web::WebSettings;
 
@@ -54,6 +55,7 @@ mod spanned;
 #[cfg(test)]
 mod tests;
 mod tighten;
+mod tool_touches;
 mod tools;
 mod units;
 mod web;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ops::Range, time::Duration};
 
-use eclusa::{Limits, policy::Names, settings::Endpoint};
+use eclusa::{Decision, Limits, Rule, policy::Names, settings::Endpoint};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -20,8 +20,13 @@ use crate::{
 pub struct ReviewerSettings {
     /// Name for the record.
     pub name: String,
-    /// Whose calls it reads: names or globs. Empty: those of every tool.
-    pub tools: Vec<String>,
+    /// Whose calls it reads: names or globs. `None`: those of every tool. Empty: those of the tools that
+    /// name it.
+    pub tools: Option<Vec<String>>,
+    /// A rule that applies to the calls that it reads, where it reads those about some files alone.
+    pub about: Option<Rule>,
+    /// Whether it only observes: it neither delays a call nor decides about it.
+    pub observes: bool,
     /// What it reads of them.
     pub on: ReviewsOn,
     /// How it is reached.
@@ -65,7 +70,7 @@ impl ReviewsOn {
 impl ReviewerSettings {
     /// True when it reads the calls of this tool.
     pub fn covers(&self, tool: &str) -> bool {
-        self.tools.is_empty()
+        self.tools.is_none()
             || self.names.matches(tool)
             || self.named_by.iter().any(|it| it == tool)
     }
@@ -83,8 +88,14 @@ impl KeywordSet for ReviewsOn {
 pub(super) struct Reviewer {
     /// Its name in the log.
     pub(super) name: Spanned<String>,
-    /// Whose calls it reads: a name, a glob or several; those of all tools unless said.
+    /// Whose calls it reads: a name, a glob or several; those of all tools unless said. An empty list:
+    /// those of the tools that name it, and no others.
     pub(super) tools: Option<Spanned<OneOrMany<String>>>,
+    /// Only calls that read or write these paths, written as in rules, or may do so.
+    pub(super) path: Option<Spanned<OneOrMany<String>>>,
+    /// It only observes: a program that is started beside each call, and neither delays it nor decides.
+    #[serde(rename = "async")]
+    pub(super) observes: Option<Spanned<bool>>,
     /// What it reads of them; both unless said.
     pub(super) on: Option<Keyword<ReviewsOn>>,
     /// Program and arguments: JSON on its input, JSON or an exit code back.
@@ -112,7 +123,19 @@ pub(super) fn read(
     let names = it
         .tools
         .as_ref()
+        .filter(|tools| !tools.it.as_slice().is_empty())
         .and_then(|tools| source.keep(&tools.span, Names::of_tools(tools.it.as_slice())));
+    let about = it.path.as_ref().and_then(|path| {
+        let rule = Rule::new(Decision::Ask).path(path.it.as_slice());
+        source.keep(&path.span, rule.map_err(|err| err.to_string()))
+    });
+    let observes = it.observes.as_ref().filter(|it| it.it);
+    if let Some(observes) = observes
+        && (it.url.is_some() || it.on_error.is_some())
+    {
+        let text = "a reviewer that only observes is a `command`, and has no `on_error`";
+        source.wrong(Problem::new(&observes.span, text).help("take `async` away, or the other"));
+    }
     let reach = reach(source, "reviewer", span, (&it.command, &it.url, &it.headers));
     let mut time = it.time.as_ref().and_then(|it| positive_time(source, it));
     if source.trust == Trust::Administrator {
@@ -121,7 +144,9 @@ pub(super) fn read(
     }
     let reviewer = ReviewerSettings {
         name: it.name.it.clone(),
-        tools: it.tools.as_ref().map(|it| it.it.as_slice().to_vec()).unwrap_or_default(),
+        tools: it.tools.as_ref().map(|it| it.it.as_slice().to_vec()),
+        about,
+        observes: observes.is_some(),
         on: it.on.map(|it| it.0).unwrap_or_default(),
         reach: reach?,
         time,

@@ -4,7 +4,6 @@ use std::{collections::BTreeMap, time::Duration};
 
 use eclusa::{
     Facts, PermissionClass, Touch,
-    policy::Pointer,
     registry::{check_schema, check_tool_name},
 };
 use schemars::JsonSchema;
@@ -15,6 +14,7 @@ use crate::{
     error::Problem,
     source::{LayerReader, check_env},
     spanned::{Keyword, Spanned},
+    tool_touches::{Declared, Held, Touching},
     units::positive_time,
 };
 
@@ -72,14 +72,20 @@ pub(super) struct Tool {
     /// Environment variables that are passed on to it, by name.
     #[serde(default)]
     pub(super) env: Vec<Spanned<String>>,
-    /// Arguments that are paths it reads, as JSON pointers. An empty list says: none.
+    /// Whether it runs in the sandbox of commands, with its changes staged. `false`: on the machine
+    /// itself, where what it declares is believed.
+    pub(super) sandbox: Option<bool>,
+    /// What it reads of the workspace: paths, or JSON pointers to arguments that are. An empty list says: none.
     pub(super) reads: Option<Vec<Spanned<String>>>,
-    /// Arguments that are paths it writes, as JSON pointers. An empty list says: none.
+    /// What it writes of the workspace: paths, or JSON pointers to arguments that are. An empty list says: none.
     pub(super) writes: Option<Vec<Spanned<String>>>,
     /// Hosts it talks to: names, or JSON pointers to arguments. An empty list says: none.
     pub(super) hosts: Option<Vec<Spanned<String>>>,
     /// The argument that is shell text it runs, as a JSON pointer.
     pub(super) shell: Option<Spanned<String>>,
+    /// Program and arguments that take back what a call did outside the workspace, written as
+    /// `command` is: `eclusa undo` runs it with the arguments of that call.
+    pub(super) undo: Option<Spanned<Vec<Spanned<String>>>>,
 }
 
 /// A tool that is a program with a schema. Whoever may start programs makes a
@@ -104,23 +110,11 @@ pub struct CommandTool {
     pub reviewers: Vec<String>,
     /// Where it is written: `file:line`.
     pub origin: String,
-    touching: Option<Vec<(Kind, ArgLocation)>>,
-}
-
-/// What is done with something that is touched.
-#[derive(Debug, Clone, Copy)]
-enum Kind {
-    Read,
-    Write,
-    Fetch,
-    Run,
-}
-
-/// Where the name of something that is touched comes from.
-#[derive(Debug, Clone)]
-enum ArgLocation {
-    Argument(Pointer),
-    Host(String),
+    /// Whether it runs in the sandbox, with its changes staged.
+    pub sandbox: bool,
+    /// What takes back what a call did outside the workspace, as `command` is written; empty: nothing does.
+    pub undo: Vec<String>,
+    touching: Touching,
 }
 
 impl CommandTool {
@@ -150,35 +144,43 @@ impl CommandTool {
     /// What a call with these arguments would touch. A tool that declares nothing about it may
     /// touch anything.
     pub fn touches(&self, args: &Value) -> Vec<Touch> {
-        let Some(touching) = &self.touching else { return vec![Touch::Unknown] };
-        let mut touches = Vec::new();
-        for (kind, place) in touching {
-            match place {
-                ArgLocation::Host(host) => touches.push(Touch::Fetch(host.clone())),
-                ArgLocation::Argument(pointer) => match pointer.find(args) {
-                    None | Some(Value::Null) => {}
-                    Some(Value::Array(items)) => {
-                        touches.extend(items.iter().map(|it| touch(*kind, it)));
-                    }
-                    Some(value) => touches.push(touch(*kind, value)),
-                },
-            }
+        self.touching.touches(args)
+    }
+
+    /// What a call with these arguments is held to in its sandbox.
+    pub fn held(&self, args: &Value) -> Held {
+        self.touching.held(args)
+    }
+
+    /// The words of its command that no argument stands for.
+    pub fn fixed_words(&self) -> impl Iterator<Item = &str> {
+        self.command.iter().map(String::as_str).filter(|it| placeholder(it).is_none())
+    }
+
+    /// The tool that takes back what this one did outside the workspace, if there is one: it gets the
+    /// arguments of that call.
+    pub fn undo_tool(&self) -> Option<CommandTool> {
+        if self.undo.is_empty() {
+            return None;
         }
-        touches
+        let facts = Facts {
+            aliases: Vec::new(),
+            concurrent: false,
+            audit_operation: "undo".to_owned(),
+            ..self.facts.clone()
+        };
+        Some(CommandTool {
+            name: format!("{}.undo", self.name),
+            description: format!("Takes back what a call of `{}` did.", self.name),
+            command: self.undo.clone(),
+            undo: Vec::new(),
+            facts,
+            ..self.clone()
+        })
     }
 
     fn knows(&self, argument: &str) -> Option<()> {
         self.schema.get("properties")?.get(argument).map(|_| ())
-    }
-}
-
-fn touch(kind: Kind, value: &Value) -> Touch {
-    match (kind, value) {
-        (Kind::Read, Value::String(path)) => Touch::Read(path.clone()),
-        (Kind::Write, Value::String(path)) => Touch::Write(path.clone()),
-        (Kind::Fetch, Value::String(host)) => Touch::Fetch(host.clone()),
-        (Kind::Run, Value::String(text)) => Touch::Run(text.clone()),
-        _ => Touch::Unknown,
     }
 }
 
@@ -203,20 +205,33 @@ pub(super) fn read(
     }
     let schema = schema(source, span, it);
     let known = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
-    check_command(source, it, &known);
+    check_command(source, &it.command, &known);
+    if let Some(undo) = &it.undo {
+        check_command(source, undo, &known);
+    }
     check_env(source, &it.env);
-    let touching = touching(source, it, &known);
+    let declared = Declared {
+        class: it.class.as_ref(),
+        reads: it.reads.as_deref(),
+        writes: it.writes.as_deref(),
+        hosts: it.hosts.as_deref(),
+        shell: it.shell.as_ref(),
+    };
+    let touching = Touching::read(source, &declared, &known);
+    let words = |it: &[Spanned<String>]| it.iter().map(|it| it.it.clone()).collect::<Vec<_>>();
     let time = it.timeout.as_ref().and_then(|it| positive_time(source, it));
     let tool = CommandTool {
         name: name.to_owned(),
         description: it.description.clone(),
-        command: it.command.it.iter().map(|it| it.it.clone()).collect(),
+        command: words(&it.command.it),
         schema,
         facts: facts(it),
         time,
-        env: it.env.iter().map(|it| it.it.clone()).collect(),
+        env: words(&it.env),
         reviewers: it.reviewers.clone(),
         origin: source.origin(span),
+        sandbox: it.sandbox.unwrap_or(true),
+        undo: it.undo.as_ref().map(|it| words(&it.it)).unwrap_or_default(),
         touching,
     };
     (source.count() == before).then_some(tool)
@@ -235,8 +250,9 @@ fn facts(it: &Tool) -> Facts {
         needs_checkpoint: it.checkpoint,
         needs_reverse_thinking: it.reverse_thinking,
         sensitive: it.sensitive,
-        stages: false,
+        stages: it.sandbox.unwrap_or(true),
         only_judges: false,
+        only_delegates: false,
         runs_elsewhere: false,
     }
 }
@@ -278,17 +294,21 @@ fn schema(source: &mut LayerReader<'_>, span: &std::ops::Range<usize>, it: &Tool
     schema
 }
 
-fn check_command(source: &mut LayerReader<'_>, it: &Tool, known: &Map<String, Value>) {
-    let Some(program) = it.command.it.first() else {
+fn check_command(
+    source: &mut LayerReader<'_>,
+    command: &Spanned<Vec<Spanned<String>>>,
+    known: &Map<String, Value>,
+) {
+    let Some(program) = command.it.first() else {
         let text = "`command` needs a program";
-        source.wrong(Problem::new(&it.command.span, text));
+        source.wrong(Problem::new(&command.span, text));
         return;
     };
     if program.it.is_empty() || placeholder(&program.it).is_some() {
         let text = "the program cannot be left to the model";
         source.wrong(Problem::new(&program.span, text).help("write its name or path"));
     }
-    for word in &it.command.it {
+    for word in &command.it {
         let inside = known.keys().find(|name| word.it.contains(&format!("{{{name}}}")));
         match (placeholder(&word.it), inside) {
             (Some(name), _) if !known.contains_key(name) => {
@@ -304,43 +324,4 @@ fn check_command(source: &mut LayerReader<'_>, it: &Tool, known: &Map<String, Va
             _ => {}
         }
     }
-}
-
-/// What a call would touch, as declared; nothing when nothing is declared.
-fn touching(
-    source: &mut LayerReader<'_>,
-    it: &Tool,
-    known: &Map<String, Value>,
-) -> Option<Vec<(Kind, ArgLocation)>> {
-    let shell = it.shell.as_ref().map(std::slice::from_ref);
-    let declared = [
-        (Kind::Read, it.reads.as_deref()),
-        (Kind::Write, it.writes.as_deref()),
-        (Kind::Fetch, it.hosts.as_deref()),
-        (Kind::Run, shell),
-    ];
-    let mut touching = Vec::new();
-    for (kind, places) in declared {
-        for place in places.unwrap_or_default() {
-            if matches!(kind, Kind::Fetch) && !place.it.starts_with('/') {
-                touching.push((kind, ArgLocation::Host(place.it.clone())));
-                continue;
-            }
-            let Some(pointer) = source.keep(&place.span, Pointer::new(&place.it)) else { continue };
-            if !known.contains_key(pointer.head()) {
-                let text = format!("`{}` is not an argument of the tool", place.it);
-                let names: Vec<String> = known.keys().map(|it| format!("/{it}")).collect();
-                let names = names.iter().map(String::as_str);
-                source.wrong(Problem::new(&place.span, text).nearest(&place.it, names));
-            }
-            touching.push((kind, ArgLocation::Argument(pointer)));
-        }
-    }
-    let more = touching.iter().any(|(kind, _)| !matches!(kind, Kind::Read));
-    if let Some(class) = it.class.as_ref().filter(|it| it.it.0 == PermissionClass::ReadOnly && more)
-    {
-        let text = "a tool that writes, runs shell text or talks to hosts is not read-only";
-        source.wrong(Problem::new(&class.span, text).help("use file, shell, web or generic"));
-    }
-    declared.iter().any(|(_, places)| places.is_some()).then_some(touching)
 }

@@ -6,9 +6,9 @@
 mod device;
 mod files;
 mod guardian;
-mod mounts;
+pub(crate) mod mounts;
 mod network;
-mod overlay;
+pub(crate) mod overlay;
 mod root;
 
 use std::os::fd::{AsRawFd as _, BorrowedFd, RawFd};
@@ -128,7 +128,7 @@ fn streams(order: &ChildOrder<'_>) -> Done {
     kernel::duplicate(order.status.as_raw_fd(), 3).map_err(&failed)
 }
 
-fn map_user(maps: &IdMaps) -> Done {
+pub(crate) fn map_user(maps: &IdMaps) -> Done {
     write_to(c"/proc/self/setgroups", b"deny").map_err(at(Step::Groups))?;
     write_to(c"/proc/self/gid_map", &maps.gid).map_err(at(Step::UserMap))?;
     write_to(c"/proc/self/uid_map", &maps.uid).map_err(at(Step::UserMap))

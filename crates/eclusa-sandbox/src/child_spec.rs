@@ -9,7 +9,7 @@ mod root_layout;
 
 use std::ffi::{CString, OsStr};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -98,6 +98,8 @@ pub(crate) struct ChildSpec {
     pub(crate) terminal: Option<OwnedFd>,
     /// Standard input and output of a command that is talked to.
     pub(crate) ends: Option<PipeEnds>,
+    /// Standard input of one that is not.
+    input: Option<OwnedFd>,
 }
 
 /// What `/proc/self/uid_map` and `gid_map` of a new user namespace get: the caller alone.
@@ -161,9 +163,9 @@ pub(crate) fn c_path(path: &Path) -> Result<CString, SandboxError> {
     c_string(path.as_os_str())
 }
 
-/// A terminal as the child needs it: above the descriptors that it rearranges.
-fn terminal(terminal: &OwnedFd) -> Result<OwnedFd, SandboxError> {
-    rustix::io::fcntl_dupfd_cloexec(terminal, HIGH).map_err(trying("duplicate a descriptor"))
+/// A descriptor as the child needs it: above those that it rearranges.
+fn high(descriptor: &OwnedFd) -> Result<OwnedFd, SandboxError> {
+    rustix::io::fcntl_dupfd_cloexec(descriptor, HIGH).map_err(trying("duplicate a descriptor"))
 }
 
 fn c_string(text: &OsStr) -> Result<CString, SandboxError> {
@@ -256,9 +258,16 @@ impl ChildSpec {
             caps: Caps::new(plan, namespaces, own_pid_max),
             argv: argv(plan, network)?,
             env,
-            terminal: plan.terminal.as_deref().map(terminal).transpose()?,
+            terminal: plan.terminal.as_deref().map(high).transpose()?,
             ends: None,
+            input: plan.input.as_deref().map(high).transpose()?,
         })
+    }
+
+    /// The standard input of the command, if it has one.
+    pub(crate) fn input(&self) -> Option<BorrowedFd<'_>> {
+        let ends = self.ends.as_ref().map(|it| &it.input);
+        self.terminal.as_ref().or(ends).or(self.input.as_ref()).map(|it| it.as_fd())
     }
 }
 

@@ -72,6 +72,8 @@ mod resource_caps;
 #[cfg(enforced)]
 mod sandbox;
 pub mod scan;
+#[cfg(enforced)]
+mod scratch;
 mod secrets;
 #[cfg(enforced)]
 mod shared_network;
@@ -101,8 +103,8 @@ pub use plan::{Hold, Keep, Limits, Outlives, Plan, PrivateMount, SYSTEM_ROOTS, S
 pub use portable::test_support;
 #[cfg(not(enforced))]
 pub use portable::{
-    LeftParts, LeftRunning, Sandbox, forget, inherit_nothing, listening_ports, probe, processes_of,
-    pseudo_terminal, recall_or_probe, surely_holds_something, while_stopped,
+    LeftParts, LeftRunning, Sandbox, enter_scratch, forget, inherit_nothing, listening_ports,
+    probe, processes_of, pseudo_terminal, recall_or_probe, surely_holds_something, while_stopped,
 };
 #[cfg(enforced)]
 pub use probe::{probe, surely_holds_something};
@@ -116,6 +118,8 @@ pub use refusal::{Refusal, refusals};
 pub use resource_caps::{Cap, Caps, delegated_group};
 #[cfg(enforced)]
 pub use sandbox::{LeftParts, LeftRunning, Sandbox, listening_ports, processes_of, while_stopped};
+#[cfg(enforced)]
+pub use scratch::enter_scratch;
 pub use secrets::{is_secret, is_secret_name, secrets};
 #[cfg(enforced)]
 pub use shared_network::SharedNetwork;

@@ -44,6 +44,8 @@ pub struct Plan {
     /// [`pseudo_terminal`](crate::pseudo_terminal) makes one. Without one it has none, and its
     /// output is kept.
     pub terminal: Option<Arc<OwnedFd>>,
+    /// Its standard input, read from where it stands. Without one it is empty.
+    pub input: Option<Arc<OwnedFd>>,
     /// How much of everything the command may use.
     pub limits: Limits,
     /// How much of the output is kept in memory.
@@ -173,6 +175,7 @@ impl Plan {
             proxy: false,
             network: None,
             terminal: None,
+            input: None,
             limits: Limits::default(),
             keep: Keep::default(),
             may_lack: Vec::new(),

@@ -51,6 +51,12 @@ pub fn pseudo_terminal() -> std::io::Result<(OwnedFd, OwnedFd)> {
     Err(std::io::ErrorKind::Unsupported.into())
 }
 
+/// Refuses: there are no layers here.
+pub fn enter_scratch(_root: &Path, _upper: &Path, _work: &Path) -> Result<OwnedFd, SandboxError> {
+    let source = std::io::ErrorKind::Unsupported.into();
+    Err(SandboxError::System { what: "lay a scratch layer", source })
+}
+
 /// Nothing is started that could inherit.
 pub fn inherit_nothing() -> std::io::Result<()> {
     Ok(())

@@ -309,7 +309,7 @@ impl StartedCommand {
             spec: &spec,
             argv: &argv,
             env: &env,
-            input: terminal.or(ends.map(|it| it.input.as_fd())).unwrap_or(nothing),
+            input: spec.input().unwrap_or(nothing),
             output: terminal.or(ends.map(|it| it.output.as_fd())).unwrap_or(output_end.as_fd()),
             errors: terminal.unwrap_or(output_end.as_fd()),
             status: status_end.as_fd(),

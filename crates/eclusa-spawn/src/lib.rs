@@ -7,10 +7,12 @@
 
 use std::{
     ffi::OsString,
-    io,
-    os::fd::OwnedFd,
+    fs::File,
+    io::{self, Seek as _, Write as _},
+    os::{fd::OwnedFd, unix::fs::OpenOptionsExt as _},
     path::PathBuf,
     process::{ExitStatus, Stdio},
+    sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
 
@@ -140,6 +142,17 @@ impl Program {
         })
     }
 
+    /// Starts it beside this program, which does not wait for it and may end before it: this is on its
+    /// input, and what it says is lost.
+    pub fn start_beside(&self, input: &[u8]) -> io::Result<()> {
+        let mut file = unnamed_file()?;
+        file.write_all(input)?;
+        file.rewind()?;
+        let mut command = self.prepared()?;
+        command.stdin(file).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().map(drop).map_err(|err| self.explained(&err))
+    }
+
     /// Runs it on the terminal that we are on, in our own process group: an editor.
     pub fn run_on_terminal(&self) -> io::Result<ExitStatus> {
         let (program, args) = self.command.split_first().ok_or_else(nothing)?;
@@ -170,6 +183,18 @@ impl Program {
         let program = self.command.first().map_or("", String::as_str);
         io::Error::new(err.kind(), format!("`{program}` cannot be started: {err}"))
     }
+}
+
+/// A file that nobody else can open, and that is gone with the last handle.
+fn unnamed_file() -> io::Result<File> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let (id, number) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    let path = std::env::temp_dir().join(format!("eclusa-input-{id}-{number}"));
+    let mut options = File::options();
+    let file = options.read(true).write(true).create_new(true).mode(0o600).open(&path)?;
+    #[expect(clippy::disallowed_methods, reason = "its name goes at once")]
+    std::fs::remove_file(&path)?;
+    Ok(file)
 }
 
 fn nothing() -> io::Error {

@@ -2,27 +2,30 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
 use eclusa::{
     Decision, Facts, Files, Job, Mode, Output, PermissionClass, Scene, ToolError, Touch, TypedTool,
-    one_line, policy::only_reads_files, settings::RequiredEnforcement,
+    policy::only_reads_files, settings::RequiredEnforcement,
 };
-use eclusa_sandbox::{Cancel, How};
+use eclusa_sandbox::How;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::sandboxes::{CommandOrder, Ran, RunError, Sandboxes, WriteTracking, Writes};
+use crate::sandboxes::{CommandOrder, Sandboxes, WriteTracking, Writes};
 
 mod background;
 mod directories;
+mod foreground;
 mod hosts;
 mod job_start;
 mod job_view;
 mod long_output;
+mod messages;
+mod program;
 mod report;
 
 #[cfg(test)]
@@ -30,18 +33,19 @@ mod tests;
 
 pub use background::{Jobs, JobsArgs};
 pub use job_view::{JobView, jobs_of, running_jobs};
+pub use program::{ProgramRun, run_program};
 
 use background::Background;
 use directories::Directories;
+use foreground::{Watcher, last_line};
+use hosts::run_with_hosts;
 use long_output::LongOutput;
+use report::Wording;
 
 /// Time to run, where the call does not say (S1.17).
 const TIME: Duration = Duration::from_secs(30);
 /// Beyond its time a command has a moment to end politely, and its changes are read back.
 const MARGIN: Duration = Duration::from_secs(10);
-
-/// Sees the output of a command as it comes.
-type Watcher = Arc<dyn Fn(&[u8]) + Send + Sync>;
 
 /// Runs shell commands.
 pub struct Bash {
@@ -104,6 +108,10 @@ impl Bash {
     /// Lets somebody see the output as it comes, byte for byte, before anybody has read it over:
     /// for the person who typed the command.
     pub fn watched(self, watch: impl Fn(&[u8]) + Send + Sync + 'static) -> Bash {
+        let watch = move |bytes: &[u8]| {
+            watch(bytes);
+            Some((0.0, last_line(bytes)))
+        };
         Bash { watch: Some(Arc::new(watch)), ..self }
     }
 
@@ -135,22 +143,6 @@ impl Bash {
         }
         self.directories.set(session, &path);
         Ok(path)
-    }
-
-    /// Where changes cannot be staged no rule can judge them, so that a person must have said yes to
-    /// the command: no mode answers for one, unless the settings say that less will do.
-    fn can_be_reviewed(&self, writes: Writes, mode: Mode) -> Result<(), ToolError> {
-        let nothing = matches!(writes, Writes::Refused | Writes::Outside);
-        let staged = nothing || self.sandboxes.write_tracking() != WriteTracking::Nothing;
-        let less_will_do = self.sandboxes.settings().least == RequiredEnforcement::Partial;
-        if staged || less_will_do || !matches!(mode, Mode::AutoApprove | Mode::Yolo) {
-            return Ok(());
-        }
-        Err(ToolError::new(format!(
-            "not run: this machine cannot stage changes, so they cannot be reviewed, and in mode \
-             `{mode}` no person is asked before. `eclusa doctor` says how to get staging; \
-             `commands.least = \"partial\"` lets commands change the workspace without review"
-        )))
     }
 
     /// A directory of the workspace as arguments name it.
@@ -252,7 +244,7 @@ impl TypedTool for Bash {
         let hidden = job.hidden().from(Decision::Deny).beside(&self.files);
         let hosts = job.host_access();
         if args.background == Some(true) {
-            self.can_be_reviewed(Writes::Staged, job.mode())?;
+            can_be_reviewed(&self.sandboxes, Writes::Staged, job.mode())?;
             let order = CommandOrder {
                 command,
                 cwd,
@@ -263,6 +255,7 @@ impl TypedTool for Bash {
                 hidden,
                 hosts,
                 bound: job.bound_files()?,
+                program: None,
             };
             return self.start_job(order, job).await;
         }
@@ -270,13 +263,23 @@ impl TypedTool for Bash {
             true => Writes::Outside,
             false => writes(job.only_reads_files()),
         };
-        self.can_be_reviewed(writes, job.mode())?;
+        can_be_reviewed(&self.sandboxes, writes, job.mode())?;
         let signals = looks_for_processes(&command);
-        let (why, background) = (hidden.clone(), false);
-        let bound = job.bound_files()?;
-        let order =
-            CommandOrder { writes, command, cwd, time, session, background, hidden, hosts, bound };
-        let (mut ran, long, opened) = self.run_with_hosts(order, job).await?;
+        let why = hidden.clone();
+        let order = CommandOrder {
+            writes,
+            command,
+            cwd,
+            time,
+            session,
+            background: false,
+            hidden,
+            hosts,
+            bound: job.bound_files()?,
+            program: None,
+        };
+        let watch = self.watch.clone();
+        let (mut ran, long, opened) = run_with_hosts(&self.sandboxes, watch, order, job).await?;
         if ran.exit.how != How::Code(0) {
             ran.notes.extend(job.needs_service());
         }
@@ -287,8 +290,25 @@ impl TypedTool for Bash {
         }
         let root = self.files.root();
         let ruled_out = |it: &Path| why.why(it.strip_prefix(root).unwrap_or(it));
-        Ok(report::output(ran, limit, &long, &opened, ruled_out))
+        let wording = Wording::command(limit);
+        Ok(report::output(ran, &wording, &long, &opened, ruled_out))
     }
+}
+
+/// Where changes cannot be staged no rule can judge them, so that a person must have said yes to
+/// the command: no mode answers for one, unless the settings say that less will do.
+fn can_be_reviewed(sandboxes: &Sandboxes, writes: Writes, mode: Mode) -> Result<(), ToolError> {
+    let nothing = matches!(writes, Writes::Refused | Writes::Outside);
+    let staged = nothing || sandboxes.write_tracking() != WriteTracking::Nothing;
+    let less_will_do = sandboxes.settings().least == RequiredEnforcement::Partial;
+    if staged || less_will_do || !matches!(mode, Mode::AutoApprove | Mode::Yolo) {
+        return Ok(());
+    }
+    Err(ToolError::new(format!(
+        "not run: this machine cannot stage changes, so they cannot be reviewed, and in mode \
+         `{mode}` no person is asked before. `eclusa doctor` says how to get staging; \
+         `commands.least = \"partial\"` lets commands change the workspace without review"
+    )))
 }
 
 /// How long a command may run, and how long people believe it may: it ends before the gate gives it
@@ -313,72 +333,4 @@ fn looks_for_processes(command: &str) -> bool {
 /// written: it needs no layer, and if it was misread the kernel says no.
 fn writes(only_reads: bool) -> Writes {
     if only_reads { Writes::Refused } else { Writes::Staged }
-}
-
-/// Ends a command that nobody waits for any more.
-struct EndOnDrop(Arc<Mutex<RunningCommand>>);
-
-#[derive(Default)]
-struct RunningCommand {
-    cancel: Option<Cancel>,
-    gone: bool,
-}
-
-impl Drop for EndOnDrop {
-    fn drop(&mut self) {
-        let mut watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        watched.gone = true;
-        if let Some(cancel) = &watched.cancel {
-            cancel.cancel();
-        }
-    }
-}
-
-/// Runs a command for as long as somebody waits, and tells how it goes.
-async fn run(
-    sandboxes: Sandboxes,
-    order: CommandOrder,
-    (watcher, long): (Option<Watcher>, LongOutput),
-    job: &Job,
-) -> Result<Ran, RunError> {
-    let watch = EndOnDrop(Arc::default());
-    let watched = watch.0.clone();
-    let (tell, mut told) = tokio::sync::mpsc::channel::<String>(8);
-    let mut running = tokio::task::spawn_blocking(move || {
-        let progress = move |bytes: &[u8]| {
-            if let Some(watcher) = &watcher {
-                watcher(bytes);
-            }
-            long.add(bytes);
-            // Whoever listens sees the latest; a slow one misses some, and holds up nobody.
-            let _ = tell.try_send(last_line(bytes));
-        };
-        let running = sandboxes.start(&order, progress)?;
-        let gone = {
-            let mut watched = watched.lock().unwrap_or_else(PoisonError::into_inner);
-            watched.cancel = Some(running.canceller());
-            watched.gone
-        };
-        if gone {
-            running.canceller().cancel();
-        }
-        running.wait()
-    });
-    let ran = loop {
-        tokio::select! {
-            ran = &mut running => break ran,
-            Some(line) = told.recv() => job.progress(0.0, &line),
-        }
-    };
-    drop(watch);
-    ran.unwrap_or_else(|_| Err(RunError::Effects("the thread that ran it crashed".to_owned())))
-}
-
-/// The last line of some output, for people who watch.
-fn last_line(bytes: &[u8]) -> String {
-    let end = bytes.trim_ascii_end();
-    let start = memchr::memrchr(b'\n', end).map_or(0, |at| at + 1);
-    let line = end.get(start..).unwrap_or_default();
-    let line = line.get(..line.len().min(200)).unwrap_or_default();
-    one_line(&String::from_utf8_lossy(line))
 }

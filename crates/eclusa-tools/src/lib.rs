@@ -42,7 +42,9 @@ mod world;
 mod write;
 
 pub use apply_patch::ApplyPatch;
-pub use bash::{Bash, BashArgs, JobView, Jobs, JobsArgs, jobs_of, running_jobs};
+pub use bash::{
+    Bash, BashArgs, JobView, Jobs, JobsArgs, ProgramRun, jobs_of, run_program, running_jobs,
+};
 pub use delete::Delete;
 pub use edit::EditFile;
 pub use file_tools::FileToolContext;
@@ -58,7 +60,8 @@ pub use read::Read;
 pub use read_tracker::ReadTracker;
 pub use register::{BUILT_IN_NAMES, BuiltInTools, register_all, register_file_tools};
 pub use sandboxes::{
-    CommandOrder, Ran, RunError, Running, SandboxSettings, Sandboxes, WriteTracking, Writes,
+    CommandOrder, ProgramStart, Ran, RunError, Running, SandboxSettings, Sandboxes, ScratchChanges,
+    ScratchLayer, WriteTracking, Writes,
 };
 pub use todo::Todo;
 pub use tool_search::ToolSearch;

@@ -8,19 +8,18 @@
 
 use std::{
     ffi::OsString,
+    fs::File,
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
-    time::Duration,
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
-use eclusa::{
-    policy::{BoundFile, HiddenPaths},
-    settings::RequiredEnforcement,
-    workspace::SnapshotError,
-};
-use eclusa_net::HostAccess;
+use eclusa::{policy::HiddenPaths, settings::RequiredEnforcement, workspace::SnapshotError};
 use eclusa_sandbox::{
-    HostCapabilities, Identity, Limits, Missing, Plan, Sandbox, SandboxError, Staging,
+    HostCapabilities, Identity, Limits, Missing, Sandbox, SandboxError, Staging,
     git_environment_of, personal_git_settings,
     proxy::{HostRule, Hosts, Proxy, ProxyListener},
 };
@@ -30,15 +29,19 @@ use crate::owner::{JobRecords, all_sessions, sweep_sessions};
 mod attempts;
 mod bound_layer;
 mod caches;
+mod order;
 mod outliving;
 mod running;
+mod scratch;
 mod session;
 mod settings;
 mod stage;
 mod survey;
 mod tracking;
 
+pub use order::{CommandOrder, ProgramStart, Writes};
 pub use running::{Ran, RunError, Running};
+pub use scratch::{ScratchChanges, ScratchLayer};
 pub use settings::SandboxSettings;
 
 use attempts::Attempts;
@@ -69,42 +72,6 @@ struct SandboxesInner {
     pools: LayerPools,
     sessions: SandboxSessions,
     caches: Caches,
-}
-
-/// What becomes of what a command writes to the workspace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Writes {
-    /// Nothing can be written.
-    Refused,
-    /// The workspace cannot be written, and the directories outside it that the settings name can.
-    Outside,
-    /// It is staged, and read back.
-    Staged,
-    /// It is real at once, and cannot be undone.
-    Real,
-}
-
-/// One command.
-#[derive(Debug, Clone)]
-pub struct CommandOrder {
-    /// The shell text, which bash gets byte for byte.
-    pub command: String,
-    /// Where it starts: an absolute path.
-    pub cwd: PathBuf,
-    /// What becomes of what it writes.
-    pub writes: Writes,
-    /// How long it may run.
-    pub time: Duration,
-    /// Whose `/tmp` and network it has; without one they go with the command.
-    pub session: Option<String>,
-    /// Whether it goes on while other commands run.
-    pub background: bool,
-    /// What rules hide from it.
-    pub hidden: HiddenPaths,
-    /// What rules and a person say of the hosts that it may reach.
-    pub hosts: HostAccess,
-    /// The files that a person's yes is bound to: it sees these, whatever is written there meanwhile.
-    pub bound: Vec<BoundFile>,
 }
 
 impl Sandboxes {
@@ -151,12 +118,18 @@ impl Sandboxes {
         progress: impl FnMut(&[u8]) + Send + 'static,
     ) -> Result<Running, RunError> {
         let settings = self.settings();
-        let mut plan = Plan::bash(&order.command, &order.cwd);
+        let path = || settings.state.clone();
+        let plan = order.plan(&settings.state);
+        let mut plan = plan.map_err(|source| RunError::Layer { path: path(), source })?;
         let found = self.look(&order.hidden);
         plan.env = self.environment(&order.cwd, &found, order.hosts.opens_any());
         let ruled_out = found.by_rules.len();
         plan.hide = self.hidden(found);
-        plan.hosts = settings.hosts.clone();
+        plan.hosts = order.hosts_or(&settings.hosts).to_vec();
+        if let Some(program) = &order.program {
+            plan.env.extend(program.env.iter().cloned());
+            plan.hide.extend(program.hide.iter().cloned());
+        }
         plan.limits = Limits { wall: Some(order.time), ..settings.limits.clone() };
         plan.keep = settings.keep;
         plan.cgroup.clone_from(&settings.cgroup);
@@ -231,7 +204,8 @@ impl Sandboxes {
             }
         }
         plan.terminal.clone_from(&settings.terminal);
-        if matches!(kept, Kept::Nothing | Kept::Layer(_)) && session.is_some() {
+        let may_outlive = session.is_some() && order.program.is_none();
+        if matches!(kept, Kept::Nothing | Kept::Layer(_)) && may_outlive {
             self.let_outlive(&mut plan, order.background);
         }
         let spawned = Sandbox::spawn(&plan, self.capabilities(), progress);
@@ -243,7 +217,7 @@ impl Sandboxes {
         if let Kept::Snapshot(stage) = &mut kept {
             stage.started(sandbox.group())?;
         }
-        let serve = |listener| self.serve(listener, &order.hosts);
+        let serve = |listener| self.serve(listener, order);
         let network = sandbox.take_listener().map(serve).transpose()?;
         let root = settings.root.clone();
         let level = match &kept {
@@ -373,11 +347,15 @@ impl Sandboxes {
         env
     }
 
-    fn serve(&self, listener: ProxyListener, access: &HostAccess) -> Result<Network, RunError> {
+    fn serve(&self, listener: ProxyListener, order: &CommandOrder) -> Result<Network, RunError> {
         let attempts = Attempts::default();
         let noted = attempts.clone();
         let report = move |attempt| noted.add(attempt);
-        let proxy = Proxy::new(self.0.hosts.clone().under(access.clone()), report);
+        let hosts = match order.program.as_ref().and_then(|it| it.hosts.as_ref()) {
+            Some(hosts) => Hosts::new(hosts).map_err(|err| RunError::Host(err.to_string()))?,
+            None => self.0.hosts.clone(),
+        };
+        let proxy = Proxy::new(hosts.under(order.hosts.clone()), report);
         let proxy = match &self.settings().model_proxy {
             Some(service) => proxy.with_model_proxy(service.clone()),
             None => proxy,
@@ -387,6 +365,20 @@ impl Sandboxes {
         let serving = serving.map_err(|source| RunError::Layer { path, source })?;
         Ok(Network { serving, attempts })
     }
+}
+
+/// A file that nobody else can open, and that is gone with the last handle.
+#[expect(clippy::disallowed_methods, reason = "its name goes at once")]
+pub(crate) fn unnamed_file(directory: &Path) -> std::io::Result<File> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    private(directory)?;
+    let (id, number) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    let path = directory.join(format!("output-{id}-{number}"));
+    let mut options = File::options();
+    let file =
+        options.read(true).write(true).create(true).truncate(true).mode(0o600).open(&path)?;
+    std::fs::remove_file(&path)?;
+    Ok(file)
 }
 
 /// Makes a directory that nobody else can look into, and those that lead to it.

@@ -21,6 +21,7 @@ pub mod globs;
 mod hash;
 mod pending;
 pub mod private_file;
+mod scratch;
 mod snapshot;
 mod undo;
 
@@ -39,6 +40,7 @@ pub use files::{Beneath, Blocked, FileError, Files, Opened, OpenedDirectory};
 pub use git::GitRun;
 pub use hash::{Hash, HashBuilder};
 pub use pending::{PendingError, PendingOutcome, PendingRun, PendingTerms};
+pub use scratch::ScratchWorkspace;
 pub use snapshot::{PutBack, Snapshot, SnapshotError, SnapshotOptions, is_build_output};
 pub use undo::{
     ChangedBy, Compacted, DroppedUndo, Retention, UndoConflict, UndoEntry, UndoError, UndoStatus,

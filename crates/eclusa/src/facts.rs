@@ -49,6 +49,8 @@ pub struct Facts {
     /// Runs nothing: it says whether another program may run what the call is about. Shell text
     /// that a rule allows command by command is allowed, although no sandbox of ours holds it.
     pub only_judges: bool,
+    /// Does nothing by itself: what it has done passes the gate, call by call.
+    pub only_delegates: bool,
     /// Its run has no effect here: another program does the work once it is told that it may. One
     /// record says all of it, its end, before anybody is told.
     pub runs_elsewhere: bool,

@@ -28,6 +28,7 @@ mod pending;
 pub(crate) mod permit;
 mod picked;
 mod question;
+mod rehearsal;
 pub(crate) mod release;
 pub(crate) mod review;
 mod sessions;
@@ -46,6 +47,7 @@ use take::{Admitted, NotTaken};
 
 pub use builder::{BuildError, GateBuilder};
 pub use pending::kept_job;
+pub use rehearsal::{PlannedCall, RehearsalPlan, Would};
 pub use setup::{Cut, Delegate, Limits};
 pub use take::TakeYes;
 
@@ -180,6 +182,7 @@ impl Gate {
         incoming: Incoming,
         stopped: impl Fn() -> Option<Stop> + Send,
     ) -> Reply {
+        let place = self.setup.rehearsal.as_ref().map(|it| (it, it.begin()));
         let (mut entry, readable) = self.ledger.open(&self.run, incoming);
         self.setup.events.send(|| Event::Received {
             session: self.run.session.clone(),
@@ -198,6 +201,9 @@ impl Gate {
         };
         let destructive = entry.stage() >= Stage::Running
             && entry.trail.tool.as_ref().is_some_and(|it| it.facts().destructive);
+        if let Some((rehearsal, place)) = place {
+            rehearsal.note(place, &entry.trail, &outcome);
+        }
         let reply = entry.close(outcome).await;
         self.setup.state.metrics.count(reply.code(), destructive, reply.time());
         self.setup.events.send(|| Event::Ended {

@@ -122,8 +122,9 @@ pub use errors::{DelegateError, HostRefused};
 pub use event::{Event, Events};
 pub use facts::{Facts, PermissionClass, Touch};
 pub use gate::{
-    BuildError, Cut, Delegate, Gate, GateBuilder, Limits, TakeYes, execute::Raw, kept_job,
-    permit::Permit, release::Released, review::Reviewed, settle::Settled,
+    BuildError, Cut, Delegate, Gate, GateBuilder, Limits, PlannedCall, RehearsalPlan, TakeYes,
+    Would, execute::Raw, kept_job, permit::Permit, release::Released, review::Reviewed,
+    settle::Settled,
 };
 pub use metrics::{Counts, Metrics};
 pub use output::{Output, Staged, ToolError, Undo};

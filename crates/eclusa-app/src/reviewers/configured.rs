@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use eclusa::{
-    AuditSink, Redactor, Reviewer,
+    AuditSink, Redactor, Reviewer, Rules,
     audit::SystemClock,
     preflight::{Checkpoint, ReverseThinker},
     settings::Endpoint,
@@ -24,7 +24,9 @@ pub fn configured(config: &Config, workspace: &Path) -> Result<Vec<Arc<dyn Revie
         let time = settings.time.unwrap_or(config.limits.review);
         let at = reached(&settings.reach, workspace, time)
             .map_err(|err| Failure::usage(format!("{}: {err}", settings.origin)))?;
-        reviewers.push(Arc::new(ExternalReviewer { settings: settings.clone(), time, at }));
+        let about = settings.about.clone().map(|it| Rules::new(vec![it], workspace));
+        let settings = settings.clone();
+        reviewers.push(Arc::new(ExternalReviewer { settings, time, at, about }));
     }
     Ok(reviewers)
 }

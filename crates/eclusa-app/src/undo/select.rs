@@ -11,7 +11,10 @@ use eclusa::{
     workspace::{UndoEntry, UndoError, UndoStatus},
 };
 
-use super::edits_since::{edited_by_hand, edits_since};
+use super::{
+    by_command::undo_name,
+    edits_since::{edited_by_hand, edits_since},
+};
 use crate::{failure::Failure, log_call, since::Since};
 
 /// Which calls, as typed.
@@ -54,7 +57,14 @@ pub(super) fn find(
         let mut beyond = Vec::new();
         let calls = calls::calls_from(log, from).map_err(Failure::failed)?;
         for past in calls.iter().filter(|it| it.was_started() && belongs(it)) {
-            if !all.contains(&past.number()) && log_call::left_nothing(past, registry) {
+            if registry.has(&undo_name(past.tool())) && past.outcome() == "ok" {
+                let what = format!(
+                    "`{}` acted outside the workspace; `eclusa undo {}` takes that back",
+                    past.tool(),
+                    past.number()
+                );
+                beyond.push((past.number(), what));
+            } else if !all.contains(&past.number()) && log_call::left_nothing(past, registry) {
                 let what = format!("`{}` has no undo data", past.tool());
                 beyond.push((past.number(), what));
             }

@@ -42,6 +42,7 @@ Examples:
   eclusa ask --resume k3f9q2 'and the docs'     go on with a session
   eclusa ask --resume k3f9q2                    take up calls that somebody has approved since
   eclusa ask --model script:FILE 'hello'        without a network
+  eclusa --dry-run ask 'tidy up'                what it would do, with the diff of it all
 
 Every call of the model passes the gate. Exit codes: 0 done, 1 the model or the log failed, 3 a call was \
 refused because nobody could be asked (with --strict: any refusal), 4 not finished and can be resumed \
@@ -78,6 +79,9 @@ pub struct AskArgs {
     /// End with exit code 3 when any call was refused, also by a rule
     #[arg(long)]
     pub strict: bool,
+    /// With `--dry-run`: apply the plan as one call, once everybody has said yes whom the rules name
+    #[arg(long)]
+    pub apply: bool,
 }
 
 /// Where questions are answered.
@@ -299,8 +303,12 @@ impl Printer {
             );
             writeln!(err, "{}", paint.text(Style::Warn, &line))?;
         }
-        let go_on = format!("session {}: go on with `eclusa ask --resume {0} WORDS`", self.session);
-        writeln!(err, "{}", paint.text(Style::Faint, &go_on))?;
+        // Nothing is kept of a dry run.
+        if eclusa_app::rehearsal::directory().is_none() {
+            let go_on =
+                format!("session {}: go on with `eclusa ask --resume {0} WORDS`", self.session);
+            writeln!(err, "{}", paint.text(Style::Faint, &go_on))?;
+        }
         Ok(self.summary)
     }
 }

@@ -56,6 +56,9 @@ pub struct ChatArgs {
     /// Labelled lines without motion; the default where there is no terminal, and for TERM=dumb
     #[arg(long)]
     pub plain: bool,
+    /// With `--dry-run`: apply the plan as one call, once everybody has said yes whom the rules name
+    #[arg(long)]
+    pub apply: bool,
 }
 
 /// Talks with the model until the person leaves.

@@ -65,6 +65,9 @@ pub struct FeedArgs {
     /// Write the answer's text without its calls to this file
     #[arg(long, value_name = "FILE")]
     pub text: Option<PathBuf>,
+    /// With `--dry-run`: apply the plan as one call, once everybody has said yes whom the rules name
+    #[arg(long)]
+    pub apply: bool,
 }
 
 /// How a model asks for tools: natively on a wire, or with `tool` blocks in its text.

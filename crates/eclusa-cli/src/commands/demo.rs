@@ -89,7 +89,7 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
     let durability = ctx.config.commit_durability;
     let back = ctx.undo_gate(
         &store,
-        |registry, workspace| tool::add(registry, workspace, durability),
+        |registry, workspace, _| tool::add(registry, workspace, durability),
         Arc::new(tool::CommandLine),
     )?;
     stage.take_back(&back).await?;

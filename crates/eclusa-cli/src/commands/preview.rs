@@ -88,7 +88,9 @@ pub(super) fn gate(
     let parts = GateParts::asking(store, Terminal::new(true, None));
     let gate = ctx.gate(Surface::Run, GateParts { people, preview: true, ..parts })?;
     if let Some(tool) = gate.registry().get(tool) {
-        let runs_commands = tool.class() == PermissionClass::Shell;
+        let own = |it: &eclusa_config::CommandTool| it.sandbox && it.name == tool.name();
+        let runs_commands =
+            tool.class() == PermissionClass::Shell || ctx.config.tools.iter().any(own);
         let staged = || {
             let sandboxes = ctx.sandboxes(&[])?;
             Ok::<_, Failure>(!sandboxes.capabilities().missing().contains(&Missing::Staging))

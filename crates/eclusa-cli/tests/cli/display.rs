@@ -70,6 +70,9 @@ fn the_log_is_counted_for_people_and_programs() {
     let counted = world.eclusa(&["--json", "log", "stats"]).json();
     assert_eq!((&counted["calls"], &counted["tools"]["write"]), (&3.into(), &2.into()));
     assert_eq!(counted["asked"], 1, "{counted}");
+    assert_eq!(counted["destructive"], 0);
+    assert_eq!(world.eclusa(&["run", "bash", "command=true"]).code, 0);
+    assert_eq!(world.eclusa(&["--json", "log", "stats"]).json()["destructive"], 1);
     assert!(world.eclusa(&["log", "stats"]).out.contains('█'));
     let page = world.eclusa(&["log", "stats", "--html", "stats.html"]);
     assert_eq!((page.code, page.out.as_str()), (2, ""), "{page:?}");

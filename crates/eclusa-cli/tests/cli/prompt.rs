@@ -211,7 +211,7 @@ fn a_shows_the_rule_writes_it_and_nobody_is_asked_again() {
 fn always_is_not_offered_for_shell_text() {
     let world = World::with(
         "[tools.sh]\ndescription = \"Runs shell text.\"\ncommand = [\"sh\", \"-c\", \"{command}\"]\n\
-         args = { command = { type = \"string\" } }\nrequired = [\"command\"]\nclass = \"shell\"\nshell = \"/command\"\n",
+         args = { command = { type = \"string\" } }\nrequired = [\"command\"]\nclass = \"shell\"\nshell = \"/command\"\nsandbox = false\n",
     );
     let mut person = Person::runs(&world, &["run", "sh", r#"{"command": "echo done"}"#]);
     person.answers("a");
@@ -342,7 +342,7 @@ fn arguments_from_a_pipe_leave_the_terminal_for_the_answer() {
 fn a_checkpoint_is_opened_by_the_tools_name_and_by_nothing_else() {
     let world = World::with(
         "[tools.deploy]\ndescription = \"Deploys.\"\ncommand = [\"touch\", \"deployed\"]\n\
-         reads = []\ncheckpoint = true\n",
+         writes = [\"deployed\"]\ncheckpoint = true\n",
     );
     // No mode opens it, and nobody there keeps it closed (S3.29).
     let ran = world.eclusa(&["--mode", "yolo", "--json", "run", "deploy"]);

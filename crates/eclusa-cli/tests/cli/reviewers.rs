@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::world::World;
+use crate::world::{World, wait_until};
 
 /// A world with one reviewer of `echo` that is this script.
 fn reviewed(script: &str, more: &str) -> World {
@@ -190,6 +190,50 @@ fn after_a_no_later_reviewers_are_not_run_and_other_tools_are_not_read() {
     assert_eq!(echo(&world).0, 3);
     assert!(!world.path("workspace/ran").exists());
     assert_eq!(world.eclusa(&["run", "time"]).code, 0);
+}
+
+/// Shows H: one that reads calls of the tools that name it, calls about some files, or none at all.
+#[test]
+fn a_reviewer_is_kept_to_its_tools_and_its_files() {
+    let world = World::new();
+    let no = world.script("no", "echo no >&2; exit 2");
+    let config = format!(
+        "{DEPLOY}reviewers = [\"own\"]\n\
+         [[reviewers]]\nname = \"own\"\ntools = []\ncommand = [{no}]\n\
+         [[reviewers]]\nname = \"files\"\npath = \"secret/**\"\non = \"input\"\ncommand = [{no}]\n"
+    );
+    world.write("config/eclusa/eclusa.toml", &config);
+    assert_eq!(echo(&world).0, 0);
+    let code = |args: &[&str]| {
+        let words = [&["--json", "--mode", "auto-approve", "run"], args].concat();
+        world.eclusa(&words).json()["code"].clone()
+    };
+    assert_eq!(code(&["deploy"]), "denied_by_review");
+    assert_eq!(code(&["write", "path=docs.txt", "content=x"]), "ok");
+    assert_eq!(code(&["write", "path=secret/a.txt", "content=x"]), "denied_by_review");
+    assert_eq!(code(&["bash", "command=mkdir secret; echo x > secret/a.txt"]), "denied_by_review");
+    let said = &world.records()[0]["reviews"][0];
+    assert_eq!(
+        (&said["said"], &said["why"]),
+        (&"approve".into(), &"it is not about its files".into())
+    );
+}
+
+/// Shows H.
+#[test]
+fn an_observer_neither_delays_nor_decides() {
+    let wait =
+        "while [ ! -e ../go ]; do sleep 0.1; done; cat > ../part; mv ../part ../seen; exit 2";
+    let world = reviewed(wait, "on = \"input\"\nasync = true");
+    // It waits until the call has long been answered, and would have said no.
+    let (code, reply) = echo(&world);
+    assert_eq!((code, &reply["output"]), (0, &"hello".into()), "{reply}");
+    assert_eq!(world.records()[0]["reviews"][0]["why"], "it observes");
+    world.write("go", "");
+    wait_until("it has seen the call", || world.read("seen").contains("\"tool\":\"echo\""));
+    let ran =
+        reviewed("true", "async = true\non_error = \"allow\"").eclusa(&["run", "echo", "text=x"]);
+    assert!(ran.code == 2 && ran.err.contains("has no `on_error`"), "{ran:?}");
 }
 
 const DEPLOY: &str =

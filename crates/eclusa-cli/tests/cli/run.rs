@@ -277,7 +277,7 @@ fn tools_are_listed_shown_and_found() {
 #[test]
 fn d_a_preview_shows_the_diff_and_the_verdict_and_applies_nothing() {
     eclusa_testing::needs!(Namespaces);
-    let config = "[tools.send]\ndescription = \"Sends.\"\ncommand = [\"touch\", \"sent\"]\n[[rules]]\n\
+    let config = "[tools.send]\ndescription = \"Sends.\"\ncommand = [\"touch\", \"sent\"]\nsandbox = false\n[[rules]]\n\
                   decision = \"allow\"\ntool = \"send\"\n[[rules]]\ndecision = \"deny\"\npath = \"/fixed/**\"\n";
     let world = World::with(config);
     world.write("workspace/.gitignore", "build/\n");

@@ -182,7 +182,7 @@ fn an_edit_outside_stands_in_the_way_and_is_kept() {
 #[test]
 fn what_cannot_be_undone_is_listed() {
     let world = World::with(
-        "mode = \"yolo\"\n[tools.deploy]\ndescription = \"Deploys.\"\ncommand = [\"true\"]\nreads = []\n",
+        "mode = \"yolo\"\n[tools.deploy]\ndescription = \"Deploys.\"\ncommand = [\"true\"]\nreads = []\nsandbox = false\n",
     );
     let first = note(&world, "one").to_string();
     assert_eq!(world.eclusa(&["run", "deploy"]).code, 0);

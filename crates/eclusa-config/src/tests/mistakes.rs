@@ -145,7 +145,7 @@ timeout = '1 parsec'";
     eclusa.toml:3:29: `{pth}` is not an argument of the tool; did you mean `path`?
     eclusa.toml:3:38: `{path}` must be a word of its own; an argument is passed as one whole word, never pasted into another
     eclusa.toml:5:13: `paht` is required, but `args` does not have it; did you mean `path`?
-    eclusa.toml:6:10: `path` does not say where the argument is; write `/path`
+    eclusa.toml:6:10: `path` does not say where the argument is; write `/path`, or `./path` for the file of that name
     eclusa.toml:7:11: `/file` is not an argument of the tool
     eclusa.toml:8:8: `TOKEN=secret` is not the name of an environment variable; values are never written here
     eclusa.toml:9:11: `1 parsec` is not a time; write a whole number and ms, s, m, h or d, like `30s`
@@ -161,6 +161,21 @@ command = ['x']
 args = { path = { type = 'string' } }
 schema = { type = 'object' }";
     assert_snapshot!(wrong(text), @"eclusa.toml:5:10: `schema` takes the place of `args` and `required`; keep one of the two forms");
+    let text = "[tools.x]
+description = 'x'
+command = ['x']
+sandbx = false";
+    assert_snapshot!(wrong(text), @"eclusa.toml:4:1: unknown key `sandbx`; did you mean `sandbox`?");
+    let text = "[tools.x]
+description = 'x'
+command = ['x']
+args = { name = { type = 'string' } }
+writes = ['../elsewhere']
+undo = ['x', '{nam}']";
+    assert_snapshot!(wrong(text), @r#"
+    eclusa.toml:5:11: `../elsewhere` is not a path of the workspace
+    eclusa.toml:6:14: `{nam}` is not an argument of the tool; did you mean `name`?
+    "#);
     let text = "[tools.x]
 description = 'x'
 command = ['x']

@@ -68,10 +68,36 @@ command = ["guard"]
 fn what_is_not_declared_is_the_worst() {
     let text = "[tools.x]\ndescription = 'x'\ncommand = ['x']\n";
     let tool = &load(text).tools[0];
-    assert_eq!(tool.facts, eclusa::Facts::default());
+    // In the sandbox, what it changes is a value first.
+    assert_eq!(tool.facts, eclusa::Facts { stages: true, ..eclusa::Facts::default() });
+    assert_eq!(tool.held(&json!({})), crate::Held::default());
+    let outside = &load(&format!("{text}sandbox = false")).tools[0];
+    assert_eq!(outside.facts, eclusa::Facts::default());
     assert_eq!(tool.touches(&json!({})), [Touch::Unknown]);
     let tool = &load(&format!("{text}reads = []")).tools[0];
     assert_eq!(tool.touches(&json!({})), []);
+    let nothing = || Some(Vec::new());
+    let held = crate::Held { reads: nothing(), writes: nothing(), hosts: nothing() };
+    assert_eq!(tool.held(&json!({})), held);
+}
+
+/// What is declared is what a call is held to; who runs shell text is held like a command.
+#[test]
+fn a_call_is_held_to_what_its_tool_declares() {
+    let head = "[tools.x]\ndescription = 'x'\ncommand = ['x']\n\
+                args = { to = { type = 'string' }, cmd = { type = 'string' } }\n";
+    let held = |more: &str| {
+        let args = json!({"to": "a.txt", "cmd": "ls"});
+        load(&format!("{head}{more}")).tools[0].held(&args)
+    };
+    let some = |names: &[&str]| Some(names.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>());
+    let written = held("writes = ['/to', 'dist']");
+    assert_eq!((written.reads, written.writes), (None, some(&["a.txt", "dist"])));
+    let read = held("reads = ['.']\nhosts = ['api.example']");
+    assert_eq!((read.reads, read.writes), (some(&["."]), some(&[])));
+    assert_eq!(read.hosts, some(&["api.example"]));
+    let shell = held("shell = '/cmd'");
+    assert_eq!(shell, crate::Held::default());
 }
 
 #[test]

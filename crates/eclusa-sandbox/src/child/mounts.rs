@@ -129,7 +129,7 @@ fn attach(mount: &Option<OwnedFd>, place: &CStr) -> Result<()> {
     attach_at(mount, &place)
 }
 
-fn attach_at(mount: &OwnedFd, place: &OwnedFd) -> Result<()> {
+pub(crate) fn attach_at(mount: &OwnedFd, place: &OwnedFd) -> Result<()> {
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
     rustix::mount::move_mount(mount, c"", place, c"", flags)
 }

@@ -13,7 +13,7 @@ use crate::child_spec::Overlay;
 /// namespace, and so that the upper layer reads the same as root. `volatile`, because otherwise
 /// its end waits for the disk. Its directories are named by descriptors: in a path `:`, `,` and `\\`
 /// would mean something, and not the same on every kernel.
-pub(super) fn lay(overlay: &Overlay) -> Result<OwnedFd> {
+pub(crate) fn lay(overlay: &Overlay) -> Result<OwnedFd> {
     let context = rustix::mount::fsopen(c"overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
     rustix::mount::fsconfig_set_flag(&context, c"userxattr")?;
     let set = |key: &CStr, path: &CStr| {

@@ -5,50 +5,54 @@ use eclusa::{Job, ToolError};
 use eclusa_net::HostPattern;
 use eclusa_sandbox::{How, proxy::Attempt};
 
-use super::{Bash, LongOutput, run, time_left};
-use crate::sandboxes::{CommandOrder, Ran, WriteTracking, Writes};
+use super::{
+    LongOutput,
+    foreground::{Watcher, run},
+    time_left,
+};
+use crate::sandboxes::{CommandOrder, Ran, Sandboxes, WriteTracking, Writes};
 
 /// How often a person is asked about hosts for one command.
 const MAX_HOST_QUESTIONS: u32 = 3;
 
-impl Bash {
-    /// Runs a command. Where a person said yes to it and it failed for hosts that it could not reach,
-    /// they are asked about those, and it runs again: what the first run changed is thrown away. So
-    /// it is with what only fetches, however it ended: nobody was asked about that before. The hosts
-    /// that were opened so come with what it did.
-    pub(super) async fn run_with_hosts(
-        &self,
-        mut order: CommandOrder,
-        job: &Job,
-    ) -> Result<(Ran, LongOutput, Vec<String>), ToolError> {
-        let settings = self.sandboxes.settings();
-        let staged = order.writes == Writes::Staged
-            && self.sandboxes.write_tracking() != WriteTracking::Nothing;
-        let may_ask = job.is_approved() || job.is_tried();
-        let mut questions = if staged && may_ask { MAX_HOST_QUESTIONS } else { 0 };
-        let mut opened: Vec<String> = Vec::new();
-        loop {
-            let long = LongOutput::new(&settings.state, settings.keep.head);
-            let seen = (self.watch.clone(), long.clone());
-            let ran = run(self.sandboxes.clone(), order.clone(), seen, job).await;
-            let ran = ran.map_err(|err| ToolError::new(err.to_string()))?;
-            if ran.attempts.iter().any(|it| it.outcome.is_ok()) {
-                job.reached_outside();
-            }
-            let wanted = hosts_wanted(&ran, &opened, job.is_tried());
-            if questions == 0 || wanted.is_empty() {
-                return Ok((ran, long, opened));
-            }
-            let Some(granted) = job.ask_for_hosts(&wanted).await else {
-                return Ok((ran, long, opened));
-            };
-            questions -= 1;
-            let granted = granted.into_names();
-            let patterns = granted.iter().filter_map(|it| HostPattern::parse(it).ok());
-            order.hosts.granted.extend(patterns);
-            opened.extend(granted);
-            order.time = time_left(order.time, job).0;
+/// Runs a command. Where a person said yes to it and it failed for hosts that it could not reach,
+/// they are asked about those, and it runs again: what the first run changed is thrown away. So
+/// it is with what only fetches, however it ended: nobody was asked about that before. The hosts
+/// that were opened so come with what it did.
+pub(super) async fn run_with_hosts(
+    sandboxes: &Sandboxes,
+    watch: Option<Watcher>,
+    mut order: CommandOrder,
+    job: &Job,
+) -> Result<(Ran, LongOutput, Vec<String>), ToolError> {
+    let settings = sandboxes.settings();
+    let staged =
+        order.writes == Writes::Staged && sandboxes.write_tracking() != WriteTracking::Nothing;
+    // A program has said which hosts it needs.
+    let may_ask = (job.is_approved() || job.is_tried()) && order.program.is_none();
+    let mut questions = if staged && may_ask { MAX_HOST_QUESTIONS } else { 0 };
+    let mut opened: Vec<String> = Vec::new();
+    loop {
+        let long = LongOutput::new(&settings.state, settings.keep.head);
+        let seen = (watch.clone(), long.clone());
+        let ran = run(sandboxes.clone(), order.clone(), seen, job).await;
+        let ran = ran.map_err(|err| ToolError::new(err.to_string()))?;
+        if ran.attempts.iter().any(|it| it.outcome.is_ok()) {
+            job.reached_outside();
         }
+        let wanted = hosts_wanted(&ran, &opened, job.is_tried());
+        if questions == 0 || wanted.is_empty() {
+            return Ok((ran, long, opened));
+        }
+        let Some(granted) = job.ask_for_hosts(&wanted).await else {
+            return Ok((ran, long, opened));
+        };
+        questions -= 1;
+        let granted = granted.into_names();
+        let patterns = granted.iter().filter_map(|it| HostPattern::parse(it).ok());
+        order.hosts.granted.extend(patterns);
+        opened.extend(granted);
+        order.time = time_left(order.time, job).0;
     }
 }
 

@@ -2,19 +2,16 @@
 //! name, up to a size.
 
 use std::{
-    fs::{self, File},
+    fs::File,
     io::{self, Cursor, Read},
-    os::unix::fs::{FileExt as _, OpenOptionsExt as _},
+    os::unix::fs::FileExt as _,
     path::{Path, PathBuf},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use eclusa::{OutputSource, WholeOutput};
 
-use crate::sandboxes::private;
+use crate::sandboxes::unnamed_file;
 
 /// The most that is kept of one output; what is beyond, up to the end that memory keeps, is lost,
 /// and the output says so. Less than the output store takes.
@@ -91,7 +88,7 @@ impl Collected {
             return;
         }
         if self.file.is_none() {
-            self.file = unnamed(&self.directory)
+            self.file = unnamed_file(&self.directory)
                 .inspect_err(|err| tracing::warn!("a long output is not kept whole: {err}"))
                 .ok();
         }
@@ -101,20 +98,6 @@ impl Collected {
             _ => self.failed = true,
         }
     }
-}
-
-/// A file that nobody else can open, and that is gone with the last handle.
-#[expect(clippy::disallowed_methods, reason = "its name goes at once")]
-fn unnamed(directory: &Path) -> io::Result<File> {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    private(directory)?;
-    let (id, number) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-    let path = directory.join(format!("output-{id}-{number}"));
-    let mut options = File::options();
-    let file =
-        options.read(true).write(true).create(true).truncate(true).mode(0o600).open(&path)?;
-    fs::remove_file(&path)?;
-    Ok(file)
 }
 
 /// An output in three parts.

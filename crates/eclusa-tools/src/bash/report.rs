@@ -13,12 +13,51 @@ use serde_json::json;
 use super::{JobView, LongOutput};
 use crate::sandboxes::{Ran, Sandboxes, WriteTracking};
 
-/// A command that ran to its end, or was ended; `limit` is the time that it had. `long` has its
-/// output as far as it was kept, `opened` are the hosts that a person opened while it ran;
-/// `ruled_out` says why a rule hides a path, if one does.
+/// What is said of a command that ended badly.
+pub(super) struct Wording {
+    /// `command` or `program`.
+    pub(super) what: &'static str,
+    /// The time that it had.
+    pub(super) limit: Duration,
+    /// What to do where that was too short.
+    pub(super) more_time: String,
+    /// Where a person allows hosts.
+    pub(super) hosts: String,
+    /// Where a person allows writing.
+    pub(super) writes: String,
+}
+
+impl Wording {
+    /// For a shell text that had so much time.
+    pub(super) fn command(limit: Duration) -> Wording {
+        let more_time = "give more time (`timeout_ms`, or `--timeout` on the command line), start it \
+                         with `background`, or do less at once";
+        let writes = "commands write to the workspace, to /tmp and to the caches of tools: allow another \
+                      directory with `commands.writable`";
+        Wording {
+            what: "command",
+            limit,
+            more_time: more_time.to_owned(),
+            hosts: "`commands.hosts`".to_owned(),
+            writes: writes.to_owned(),
+        }
+    }
+
+    /// For a program that is this tool.
+    pub(super) fn program(tool: &str, limit: Duration) -> Wording {
+        let more_time =
+            format!("do less at once, or have a person raise `timeout` of `[tools.{tool}]`");
+        let hosts = format!("`hosts` of `[tools.{tool}]`");
+        let writes = format!("`writes` of `[tools.{tool}]` names what it may write");
+        Wording { what: "program", limit, more_time, hosts, writes }
+    }
+}
+
+/// A command that ran to its end, or was ended. `long` has its output as far as it was kept, `opened`
+/// are the hosts that a person opened while it ran; `ruled_out` says why a rule hides a path, if one does.
 pub(super) fn output(
     ran: Ran,
-    limit: Duration,
+    wording: &Wording,
     long: &LongOutput,
     opened: &[String],
     ruled_out: impl Fn(&Path) -> Option<String>,
@@ -41,7 +80,7 @@ pub(super) fn output(
     for attempt in &attempts {
         if let Err(why) = &attempt.outcome {
             let grant = attempt.grant().map_or_else(String::new, |grant| {
-                format!("; a person can allow it by adding `{grant}` to `commands.hosts`")
+                format!("; a person can allow it by adding `{grant}` to {}", wording.hosts)
             });
             line(format!("network: {why}{grant}"));
         }
@@ -52,9 +91,9 @@ pub(super) fn output(
     // What went through the proxy is known exactly.
     let seen = |it: &&Refusal| !matches!(it, Refusal::Network(_)) || attempts.is_empty();
     let refused: Vec<String> =
-        refused.iter().filter(seen).map(|it| refusal(it, &ruled_out)).collect();
+        refused.iter().filter(seen).map(|it| refusal(it, wording, &ruled_out)).collect();
     refused.iter().for_each(|it| line(it.clone()));
-    if hidden_paths > 0 && failure(&exit, limit).is_some() {
+    if hidden_paths > 0 && failure(&exit, wording).is_some() {
         let are = if hidden_paths == 1 { "path is" } else { "paths are" };
         line(format!("{hidden_paths} {are} hidden from commands by rules"));
     }
@@ -78,7 +117,7 @@ pub(super) fn output(
         "refused": refused,
         "live": live,
     });
-    let error = failure(&exit, limit);
+    let error = failure(&exit, wording);
     let mut sandbox = held(level, &live);
     if !opened.is_empty() {
         let _ = write!(sandbox, "; a person opened {}", opened.join(", "));
@@ -110,18 +149,21 @@ fn talked(attempt: &Attempt) -> String {
 }
 
 /// What the sandbox did not let it do, and the smallest grant that would.
-fn refusal(refusal: &Refusal, ruled_out: impl Fn(&Path) -> Option<String>) -> String {
+fn refusal(
+    refusal: &Refusal,
+    Wording { hosts, writes, .. }: &Wording,
+    ruled_out: impl Fn(&Path) -> Option<String>,
+) -> String {
     let grant = match refusal {
-        Refusal::Write(_) => {
-            "; commands write to the workspace, to /tmp and to the caches of tools: allow another \
-             directory with `commands.writable`"
-        }
+        Refusal::Write(_) => return format!("refused: {refusal}; {writes}"),
         Refusal::Network(Some(host)) => {
             return format!(
-                "refused: {refusal}; a person can allow it by adding `{host}` to `commands.hosts`"
+                "refused: {refusal}; a person can allow it by adding `{host}` to {hosts}"
             );
         }
-        Refusal::Network(None) => "; a person can name hosts in `commands.hosts`",
+        Refusal::Network(None) => {
+            return format!("refused: {refusal}; a person can name hosts in {hosts}");
+        }
         Refusal::Hidden(path) => match ruled_out(path) {
             Some(why) => return format!("refused: {refusal}: {why}"),
             None => ": it holds secrets, and no setting shows it to commands",
@@ -148,15 +190,14 @@ fn printed(exit: &Exit) -> String {
 }
 
 /// Why it is no success, in one sentence.
-fn failure(exit: &Exit, limit: Duration) -> Option<String> {
+fn failure(exit: &Exit, Wording { what, limit, more_time, .. }: &Wording) -> Option<String> {
     Some(match (exit.ended, exit.how) {
         (Some(Ended::Time), _) => format!(
-            "the command timed out after {} and was ended with everything it started; the output so \
-             far is kept; give more time (`timeout_ms`, or `--timeout` on the command line), start it \
-             with `background`, or do less at once",
-            HumanDuration::rounded(limit)
+            "the {what} timed out after {} and was ended with everything it started; the output so \
+             far is kept; {more_time}",
+            HumanDuration::rounded(*limit)
         ),
-        (Some(Ended::Cancelled), _) => "the command was cancelled".to_owned(),
+        (Some(Ended::Cancelled), _) => format!("the {what} was cancelled"),
         (Some(Ended::Output), _) => {
             "the command wrote too much and was ended; send its output to a file or filter it"
                 .to_owned()

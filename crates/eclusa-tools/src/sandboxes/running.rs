@@ -100,6 +100,9 @@ pub enum RunError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// A host that it may reach cannot be read.
+    #[error("a host that it may reach cannot be read: {0}")]
+    Host(String),
     /// There is no snapshot of the real files, or they were not put back.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),

@@ -136,6 +136,11 @@ impl CallRecord {
         self.started
     }
 
+    /// True when it was started, and its tool is labelled destructive.
+    pub fn was_destructive(&self) -> bool {
+        self.started && self.fields.get("destructive") == Some(&Value::Bool(true))
+    }
+
     /// A field of its records, to be shown as it is; those that mean something have a method.
     pub fn field(&self, name: &str) -> Option<&Value> {
         self.fields.get(name)

@@ -18,6 +18,8 @@ pub struct LogStats {
     pub asked: usize,
     /// How many were refused.
     pub refused: usize,
+    /// How many ran whose tool is labelled destructive.
+    pub destructive: usize,
     /// How many are of each tool.
     pub tools: BTreeMap<String, usize>,
     /// How many ended in each way.
@@ -36,6 +38,7 @@ impl LogStats {
             let tool = call.tool().to_owned();
             stats.calls += 1;
             stats.refused += usize::from(call.outcome_kind() == OutcomeKind::Refused);
+            stats.destructive += usize::from(call.was_destructive());
             *stats.tools.entry(tool.clone()).or_default() += 1;
             *stats.outcomes.entry(call.outcome().to_owned()).or_default() += 1;
             if call.was_asked() {

@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use arc_swap::ArcSwap;
 
-use super::{Delegate, Gate, Limits, setup::Setup};
+use super::{Delegate, Gate, Limits, RehearsalPlan, rehearsal::Rehearsal, setup::Setup};
 use crate::{
     Approver, ArgsInLog, AuditSink, Checkpoint, Clock, Durability, EffectLimits, Events, ModeRule,
     OnNoApprover, Policy, PreflightStep, Questions, Redactor, Registration, Registry,
@@ -12,6 +12,7 @@ use crate::{
     SignerDirectory, Spool, Tally, Tool, Workspace,
     approve::{Allowances, memory::Memory},
     session::SessionState,
+    workspace::ScratchWorkspace,
 };
 
 /// Puts a gate together. Made by [`Gate::builder`].
@@ -247,6 +248,22 @@ impl GateBuilder {
         self
     }
 
+    /// Rehearses: calls pass as they would, nobody is asked, no host is opened, and what they change is
+    /// applied to this scratch workspace, in place of any other. What they would have come to is in the plan.
+    ///
+    /// A workspace that nothing covers is refused by its type:
+    ///
+    /// ```compile_fail
+    /// use eclusa::{RehearsalPlan, prelude::*};
+    ///
+    /// let (workspace, _) = Workspace::open("/home/me/project", "/home/me/state").unwrap();
+    /// let gate = Gate::builder().rehearsal(workspace, RehearsalPlan::default());
+    /// ```
+    pub fn rehearsal(mut self, scratch: ScratchWorkspace, plan: RehearsalPlan) -> GateBuilder {
+        self.setup.rehearsal = Some(Rehearsal::new(scratch, plan));
+        self
+    }
+
     /// Counts the uses of rules that hold for so many calls.
     pub fn tally(mut self, tally: Arc<dyn Tally>) -> GateBuilder {
         self.setup.tally = tally;
@@ -286,6 +303,9 @@ impl GateBuilder {
     /// The gate.
     pub fn build(self) -> Result<Gate, BuildError> {
         let mut setup = self.setup;
+        if let Some(rehearsal) = &setup.rehearsal {
+            setup.workspace = Some(rehearsal.scratch().workspace().clone());
+        }
         for tool in self.tools {
             setup.registry.register(tool)?;
         }

@@ -22,6 +22,10 @@ impl Chamber for Gate {
         Gate::policy(self)
     }
 
+    fn is_rehearsal(&self) -> bool {
+        self.setup().rehearsal.is_some()
+    }
+
     fn root(&self) -> Option<&Path> {
         self.setup().workspace.as_ref().map(|it| it.root())
     }

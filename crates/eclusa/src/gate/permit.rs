@@ -13,6 +13,7 @@ use crate::{
         ask::{Approved, ask},
         judge::judge,
         question::bound_files,
+        rehearsal::may_be_made,
         review::review,
         sessions::consume_uses,
     },
@@ -79,6 +80,10 @@ pub(crate) async fn decide(
         }
         if verdict.decision == Decision::Deny {
             return Err(Stop::denied(Decider::Policy, verdict.why()));
+        }
+        if setup.rehearsal.is_some() {
+            may_be_made(setup, call.call(), verdict)?;
+            return Ok(Permit { call, approved: false, files: None });
         }
         if !consume_uses(setup, run, verdict, &mut trail.uses) {
             let why = "the rule that allows it was used up by another call meanwhile";

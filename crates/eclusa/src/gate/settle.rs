@@ -313,8 +313,8 @@ impl Settling<'_> {
             Decision::Deny => {
                 return Err(discarded(Stop::denied(Decider::Policy, verdict.why())));
             }
-            Decision::Ask => {}
-            Decision::Allow | Decision::Stage => return Ok(Decided { part: None, asked: false }),
+            Decision::Ask if setup.rehearsal.is_none() => {}
+            _ => return Ok(Decided { part: None, asked: false }),
         }
         let covers = |rules: &Rules| covers(setup, rules, call, changes, (facts, *lines));
         let preview = self.preview().await.ok_or_else(|| denied("the comparison crashed"))?;

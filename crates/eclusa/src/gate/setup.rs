@@ -5,6 +5,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use arc_swap::ArcSwap;
 
+use super::rehearsal::Rehearsal;
 use crate::{
     Approver, ArgsInLog, AuditSink, Changes, Checkpoint, Clock, DelegateError, Durability, Events,
     MemoryLog, Metrics, ModeRule, OnNoApprover, Policy, PreflightStep, Questions, Redactor,
@@ -111,6 +112,7 @@ pub(crate) struct Setup {
     pub(crate) workspace: Option<Workspace>,
     pub(crate) durability: Durability,
     pub(crate) delegate: Option<Arc<dyn Delegate>>,
+    pub(crate) rehearsal: Option<Rehearsal>,
     pub(crate) redactor: Arc<Redactor>,
     pub(crate) tally: Arc<dyn Tally>,
     pub(crate) sessions: Arc<dyn SessionState>,
@@ -155,6 +157,7 @@ impl Default for Setup {
             workspace: None,
             durability: Durability::default(),
             delegate: None,
+            rehearsal: None,
             redactor: Arc::default(),
             tally: Arc::new(Counter::default()),
             sessions: Arc::new(MemorySessions::default()),

@@ -35,6 +35,9 @@ pub(crate) trait Chamber: Send + Sync {
     /// The rules in force.
     fn policy(&self) -> Arc<Box<dyn Policy>>;
 
+    /// Whether nothing is to be real.
+    fn is_rehearsal(&self) -> bool;
+
     /// Where the workspace is.
     fn root(&self) -> Option<&Path>;
 
@@ -193,7 +196,7 @@ impl Job {
     /// to it; no mode answers for one.
     pub fn host_access(&self) -> HostAccess {
         // What is sent cannot be taken back.
-        if self.gate.run().ahead {
+        if self.gate.run().ahead || self.gate.is_rehearsal() {
             return HostAccess::nothing();
         }
         let policy = self.gate.policy();

@@ -58,8 +58,10 @@ impl StatsView {
     }
 
     fn print(&self, screen: &mut Screen) -> Result<(), Failure> {
-        let (calls, asked) = (self.all.calls, self.all.asked);
-        screen.styled(Style::Strong, &format!("{calls} calls, {asked} asked about"))?;
+        let LogStats { calls, asked, destructive, .. } = self.all;
+        let text =
+            format!("{calls} calls, {asked} asked about, {destructive} of destructive tools ran");
+        screen.styled(Style::Strong, &text)?;
         let lists = [
             ("tools", &self.all.tools),
             ("outcomes", &self.all.outcomes),
@@ -101,6 +103,7 @@ impl StatsView {
         json!({
             "calls": self.all.calls,
             "asked": self.all.asked,
+            "destructive": self.all.destructive,
             "tools": self.all.tools,
             "outcomes": self.all.outcomes,
             "questions": self.questions,

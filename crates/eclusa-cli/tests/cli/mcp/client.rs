@@ -33,6 +33,7 @@ description = "waits"
 command = ["sh", "-c", "echo $$ > pid; sleep 600"]
 class = "read-only"
 reads = []
+sandbox = false
 timeout = "10m"
 "#;
 

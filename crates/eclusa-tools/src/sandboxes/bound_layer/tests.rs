@@ -34,6 +34,7 @@ fn run(room: &Path, command: &str, names: &[&str]) -> Ran {
         hidden: HiddenPaths::nothing(),
         hosts: Default::default(),
         bound: bound.collect(),
+        program: None,
     };
     Sandboxes::new(settings).unwrap().start(&order, |_| {}).unwrap().wait().unwrap()
 }

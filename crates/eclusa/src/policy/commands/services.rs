@@ -5,7 +5,7 @@ use eclusa_shell::{Command, programs::CommandProfile};
 /// What is said of them.
 pub(super) const GRANT: &str = "needs a service outside the sandbox, so it cannot work inside it; a \
                                 person can run it in a terminal, or give it to the agent as a tool \
-                                of its own (`[tools.NAME]` in eclusa.toml), which runs outside";
+                                of its own (`[tools.NAME]` with `sandbox = false` in eclusa.toml)";
 
 /// True when a command talks to such a service.
 pub(super) fn needs(profile: &CommandProfile) -> bool {

@@ -1,0 +1,137 @@
+//! The dry run of a whole job: later calls see what earlier ones did, and nothing of it is real.
+
+use serde_json::{Value, json};
+
+use crate::{
+    prompt::Person,
+    world::{Ran, World},
+};
+
+fn call(tool: &str, args: Value) -> String {
+    format!("```tool\n{}\n```\n", json!({"name": tool, "args": args}))
+}
+
+/// The plan: the last JSON value of the output.
+fn plan(ran: &Ran) -> Value {
+    let values = serde_json::Deserializer::from_str(&ran.out).into_iter::<Value>();
+    values.map(|it| it.unwrap_or_else(|err| panic!("{err}: {ran:?}"))).last().unwrap()
+}
+
+fn would(plan: &Value) -> Vec<(String, String, bool)> {
+    let text = |it: &Value| it.as_str().unwrap().to_owned();
+    let calls = plan["plan"].as_array().unwrap().iter();
+    calls.map(|it| (text(&it["tool"]), text(&it["would"]), it["made"] == true)).collect()
+}
+
+fn expected(all: &[(&str, &str, bool)]) -> Vec<(String, String, bool)> {
+    all.iter().map(|(tool, would, made)| ((*tool).into(), (*would).into(), *made)).collect()
+}
+
+/// Shows D, C9.
+#[test]
+fn later_calls_see_what_earlier_ones_did_and_nothing_is_real() {
+    eclusa_testing::needs!(Namespaces);
+    let world = World::with("[effects]\ndelete = \"deny\"\n");
+    world.write("workspace/gone.txt", "here\n");
+    world.write("workspace/old.txt", "old\n");
+    let answer = [
+        call("write", json!({"path": "a.txt", "content": "one\n"})),
+        call("bash", json!({"command": "cat a.txt; echo two >> a.txt; echo new > old.txt"})),
+        call("read", json!({"path": "a.txt"})),
+        call("bash", json!({"command": "rm gone.txt"})),
+        call("read", json!({"path": "gone.txt"})),
+        call("web_fetch", json!({"url": "https://example.com/"})),
+        call("write", json!({"path": "../outside.txt", "content": "x"})),
+    ]
+    .concat();
+    let ran = world.piped(&["--dry-run", "--json", "feed"], &answer);
+    let plan = plan(&ran);
+    let want = [
+        ("write", "ask", true),
+        ("bash", "ask", true),
+        ("read", "run", true),
+        ("bash", "deny", false),
+        ("read", "run", true),
+        ("web_fetch", "ask", false),
+        ("write", "deny", false),
+    ];
+    assert_eq!(would(&plan), expected(&want), "{ran:?}");
+    assert_eq!(ran.code, 3, "something would be denied");
+    // The model was told what it would have been told.
+    assert!(ran.out.contains("one") && ran.out.contains("two"), "{ran:?}");
+    let diff = plan["changes"]["diff"].as_str().unwrap();
+    assert!(diff.contains("+ two") && diff.contains("+ new") && !diff.contains("gone"), "{diff}");
+    assert!(plan["plan"][3]["because"][0].as_str().unwrap().contains("delet"), "{plan}");
+    // Nothing is real, on record or left behind.
+    assert!(!world.path("workspace/a.txt").exists());
+    assert_eq!(world.read("workspace/old.txt"), "old\n");
+    assert_eq!(world.read("workspace/gone.txt"), "here\n");
+    assert_eq!(world.eclusa(&["log"]).out.matches("write").count(), 0);
+    // People read the same.
+    let ran = world.piped(&["--dry-run", "feed"], &answer);
+    assert!(ran.err.contains("Nothing was applied, nobody was asked"), "{ran:?}");
+    assert!(ran.err.contains("1. would ask  write") && ran.err.contains("not made"), "{ran:?}");
+    let ran = world.piped(&["--dry-run", "feed"], "I have nothing to do.\n");
+    assert!(ran.code == 0 && ran.err.contains("The plan is empty"), "{ran:?}");
+}
+
+#[test]
+fn a_model_is_asked_and_its_job_is_a_plan() {
+    eclusa_testing::needs!(Namespaces);
+    let world = World::new();
+    let script = format!(
+        "## says\nI write it.\n{}## expects \"success\":true\n## says\nI look.\n{}## expects one\n\
+         ## says\nWritten.\n",
+        call("write", json!({"path": "a.txt", "content": "one\n"})),
+        call("bash", json!({"command": "cat a.txt"})),
+    );
+    let model = format!("script:{}", world.write("script.md", &script).display());
+    let ran = world.eclusa(&["--dry-run", "ask", "--model", &model, "write", "it"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "Written.\n"), "{ran:?}");
+    assert!(ran.err.contains("would ask  write") && ran.err.contains("+ one"), "{ran:?}");
+    assert!(!ran.err.contains("--resume"), "{ran:?}");
+    assert!(!world.path("workspace/a.txt").exists());
+    let ran = world.piped(&["--dry-run", "chat", "--plain", "--model", &model], "write it\n");
+    assert!(ran.err.contains("would ask  write"), "{ran:?}");
+    assert!(!world.path("workspace/a.txt").exists());
+    let ran = world.eclusa(&["ask", "--apply", "--model", &model, "write", "it"]);
+    assert!(ran.code == 2 && ran.err.contains("--dry-run"), "{ran:?}");
+}
+
+/// What was planned is what is done, as one call, and one no is a no to all of it.
+#[test]
+fn a_plan_is_applied_as_one_call_or_not_at_all() {
+    eclusa_testing::needs!(Namespaces);
+    let world =
+        World::with("[[rules]]\ndecision = \"ask\"\ntool = \"write\"\nreason = \"look at it\"\n");
+    world.write("workspace/old.txt", "old\n");
+    let script = format!(
+        "## says\nI work.\n{}{}## says\nDone.\n",
+        call("write", json!({"path": "a.txt", "content": "one\n"})),
+        call("bash", json!({"command": "echo new > old.txt"})),
+    );
+    let model = format!("script:{}", world.write("script.md", &script).display());
+    let words = ["--dry-run", "ask", "--apply", "--model", &model, "work"];
+    // Nobody can be asked.
+    let ran = world.eclusa(&words);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    let mut person = Person::runs(&world, &words);
+    person.sees("look at it");
+    person.answers("n");
+    person.types("not now");
+    let (code, seen) = person.ends();
+    assert!(code == 3 && seen.contains("Nothing of the plan was applied"), "{seen}");
+    assert!(!world.path("workspace/a.txt").exists());
+    let mut person = Person::runs(&world, &words);
+    person.sees("look at it");
+    person.answers("y");
+    person.sees("Apply these changes?");
+    person.types("y");
+    let (code, seen) = person.ends();
+    assert_eq!(code, 0, "{seen}");
+    assert_eq!(world.read("workspace/a.txt"), "one\n");
+    assert_eq!(world.read("workspace/old.txt"), "new\n");
+    assert_eq!(world.eclusa(&["undo"]).code, 0);
+    assert_eq!(world.read("workspace/old.txt"), "old\n");
+    assert!(!world.path("workspace/a.txt").exists());
+}

@@ -1,0 +1,84 @@
+//! A command that somebody waits for: it ends when they go away, and tells how it goes.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use eclusa::{Job, one_line};
+use eclusa_sandbox::Cancel;
+
+use super::LongOutput;
+use crate::sandboxes::{CommandOrder, Ran, RunError, Sandboxes};
+
+/// Sees the output of a command as it comes, and says how far it is (0 to 1) and what it is at, if that
+/// is news.
+pub(super) type Watcher = Arc<dyn Fn(&[u8]) -> Option<(f64, String)> + Send + Sync>;
+
+/// Ends a command that nobody waits for any more.
+struct EndOnDrop(Arc<Mutex<RunningCommand>>);
+
+#[derive(Default)]
+struct RunningCommand {
+    cancel: Option<Cancel>,
+    gone: bool,
+}
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        let mut watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        watched.gone = true;
+        if let Some(cancel) = &watched.cancel {
+            cancel.cancel();
+        }
+    }
+}
+
+/// Runs a command for as long as somebody waits, and tells how it goes.
+pub(super) async fn run(
+    sandboxes: Sandboxes,
+    order: CommandOrder,
+    (watcher, long): (Option<Watcher>, LongOutput),
+    job: &Job,
+) -> Result<Ran, RunError> {
+    let watch = EndOnDrop(Arc::default());
+    let watched = watch.0.clone();
+    let (tell, mut told) = tokio::sync::mpsc::channel::<(f64, String)>(8);
+    let mut running = tokio::task::spawn_blocking(move || {
+        let progress = move |bytes: &[u8]| {
+            long.add(bytes);
+            let progress = match &watcher {
+                Some(watcher) => watcher(bytes),
+                None => Some((0.0, last_line(bytes))),
+            };
+            // Whoever listens sees the latest; a slow one misses some, and holds up nobody.
+            if let Some(progress) = progress {
+                let _ = tell.try_send(progress);
+            }
+        };
+        let running = sandboxes.start(&order, progress)?;
+        let gone = {
+            let mut watched = watched.lock().unwrap_or_else(PoisonError::into_inner);
+            watched.cancel = Some(running.canceller());
+            watched.gone
+        };
+        if gone {
+            running.canceller().cancel();
+        }
+        running.wait()
+    });
+    let ran = loop {
+        tokio::select! {
+            ran = &mut running => break ran,
+            Some((fraction, line)) = told.recv() => job.progress(fraction, &line),
+        }
+    };
+    drop(watch);
+    ran.unwrap_or_else(|_| Err(RunError::Effects("the thread that ran it crashed".to_owned())))
+}
+
+/// The last line of some output, for people who watch.
+pub(super) fn last_line(bytes: &[u8]) -> String {
+    let end = bytes.trim_ascii_end();
+    let start = memchr::memrchr(b'\n', end).map_or(0, |at| at + 1);
+    let line = end.get(start..).unwrap_or_default();
+    let line = line.get(..line.len().min(200)).unwrap_or_default();
+    one_line(&String::from_utf8_lossy(line))
+}
