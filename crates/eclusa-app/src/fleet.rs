@@ -1,7 +1,16 @@
-//! The fleet of this machine: looked at, entered and left, and its documents fetched.
+//! The fleet of this machine: looked at, entered and left, its documents fetched, and its records shipped.
 
 use std::{fs, io, path::Path, time::Duration};
 
+use crate::{
+    config_layers,
+    failure::Failure,
+    fleet_machine::{local_stores, machine_files},
+    fleet_standing::{FleetStanding, as_layers, is_of_policy, standing},
+    paths::Paths,
+    read_text::read_text_of,
+    reviewers::service::chain,
+};
 use eclusa::{
     Durability,
     audit::{Clock as _, SystemClock},
@@ -12,17 +21,17 @@ use eclusa_fleet::{
     DocumentBundle, EnrolmentCode, FleetAnchor, Membership, PolicyFile, SignedDocument,
     TakenDocuments,
 };
-use eclusa_net::http_client;
-use reqwest::{Url, redirect};
 
-use crate::{
-    config_layers,
-    failure::Failure,
-    fleet_standing::{FleetStanding, as_layers, is_of_policy, standing},
-    paths::Paths,
-    read_text::read_text_of,
-    reviewers::service::chain,
-};
+mod client;
+mod flush;
+mod server_enrolment;
+mod ship;
+mod synchroniser;
+
+pub use client::publish;
+pub use flush::flush;
+pub use server_enrolment::enroll_at;
+pub use synchroniser::{Synchroniser, Turn};
 
 /// How long fetching documents may take.
 const FETCH_TIME: Duration = Duration::from_secs(20);
@@ -43,9 +52,26 @@ pub fn look(paths: &Paths) -> Result<Option<FleetStanding>, Failure> {
 /// The same in a line each; none where it is in no fleet.
 pub fn lines(paths: &Paths) -> Vec<String> {
     match look(paths) {
-        Ok(standing) => standing.map(|it| it.summary(SystemClock.unix_ms())).unwrap_or_default(),
+        Ok(standing) => {
+            let summary = standing.map(|it| it.summary(SystemClock.unix_ms())).unwrap_or_default();
+            summary.into_iter().chain(shipping(paths)).collect()
+        }
         Err(failure) => failure.lines(),
     }
+}
+
+/// How far shipping is behind, in a line; none where this machine was enrolled at no server.
+pub fn shipping(paths: &Paths) -> Option<String> {
+    let state = machine_files::state(paths).ok()??;
+    let caught_up = eclusa_fleet::time_text(state.caught_up);
+    Some(match (state.stopped(), local_stores::unshipped(paths, &state)) {
+        (Some(why), _) => format!("shipping: stopped: {why}"),
+        (None, (_, 0)) => format!("shipping: everything is at the server (seen at {caught_up})"),
+        (None, (since, count)) => format!(
+            "shipping: {count} records behind, the oldest of {}",
+            eclusa_fleet::time_text(since.unwrap_or_default())
+        ),
+    })
 }
 
 /// Whether this machine can load these files beside its own: what is wrong in them otherwise.
@@ -79,6 +105,22 @@ pub async fn sync(
             .hint("add `from` to `[fleet]`, or pass `--from`")
     })?;
     let offered = fetch(from).await?;
+    put_in_force(paths, &standing, offered)
+}
+
+/// Puts documents in force that came from the server, all of them or none.
+fn take(paths: &Paths, offered: DocumentBundle) -> Result<(Membership, TakenDocuments), Failure> {
+    let _only = lock(paths)?;
+    let standing = look(paths)?.ok_or_else(|| Failure::usage("this machine is in no fleet"))?;
+    put_in_force(paths, &standing, offered)
+}
+
+fn put_in_force(
+    paths: &Paths,
+    standing: &FleetStanding,
+    offered: DocumentBundle,
+) -> Result<(Membership, TakenDocuments), Failure> {
+    let (anchor, held) = (&standing.anchor, standing.membership.as_ref().ok());
     let at = (SystemClock.unix_ms(), PROGRAM);
     let fits = |version: u64, files: &[PolicyFile]| usable(paths, version, files);
     let taken = match held {
@@ -106,6 +148,18 @@ pub async fn enroll(
 ) -> Result<Membership, Failure> {
     let _only = lock(paths)?;
     let offered = fetch(&code.from).await?;
+    let new = enter(paths, code, anchor, offered)?;
+    keep(paths, &new)?;
+    Ok(new)
+}
+
+/// What would be in force after entering with these documents, which are checked.
+fn enter(
+    paths: &Paths,
+    code: &EnrolmentCode,
+    anchor: &FleetAnchor,
+    offered: DocumentBundle,
+) -> Result<Membership, Failure> {
     let invite: SignedDocument = code.invite.clone();
     let fits = |version: u64, files: &[PolicyFile]| usable(paths, version, files);
     let at = (SystemClock.unix_ms(), PROGRAM);
@@ -115,10 +169,7 @@ pub async fn enroll(
     {
         held.take(offered.clone(), anchor, at, fits).map_err(Failure::failed)?;
     }
-    let new =
-        Membership::begin(offered, Some(invite), anchor, at, fits).map_err(Failure::failed)?;
-    keep(paths, &new)?;
-    Ok(new)
+    Membership::begin(offered, Some(invite), anchor, at, fits).map_err(Failure::failed)
 }
 
 /// Held by whoever fetches: of two at one moment, the later one sees what the other has put in force.
@@ -144,6 +195,7 @@ fn keep(paths: &Paths, membership: &Membership) -> Result<(), Failure> {
 /// Forgets what is in force here.
 #[expect(clippy::disallowed_methods, reason = "the program's own file, in no workspace")]
 pub fn forget(paths: &Paths) -> Result<(), Failure> {
+    machine_files::forget(paths)?;
     match fs::remove_file(paths.fleet()) {
         Err(err) if err.kind() != io::ErrorKind::NotFound => Err(Failure::failed(err)),
         _ => Ok(()),
@@ -168,19 +220,9 @@ pub async fn fetch(from: &str) -> Result<DocumentBundle, Failure> {
 }
 
 async fn get(from: &str) -> Result<String, String> {
-    let url: Url = from.parse().map_err(|_| "it is not an address".to_owned())?;
-    let here = ["localhost", "127.0.0.1", "[::1]"];
-    let local = url.host_str().is_some_and(|it| here.contains(&it));
-    if url.scheme() != "https" && !(url.scheme() == "http" && local) {
-        return Err("use https, or http to this machine".to_owned());
-    }
-    let client = http_client()
-        .redirect(redirect::Policy::none())
-        .timeout(FETCH_TIME)
-        .user_agent(concat!("eclusa/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .map_err(|err| chain(&err))?;
-    let mut response = client.get(url).send().await.map_err(|err| chain(&err))?;
+    let url = client::safe_address(from)?;
+    let request = client::plain_client()?.get(url).timeout(FETCH_TIME);
+    let mut response = request.send().await.map_err(|err| chain(&err))?;
     if !response.status().is_success() {
         return Err(format!("it answered {}", response.status()));
     }

@@ -7,9 +7,17 @@ use eclusa::{
     policy::STALE_RULE,
 };
 use eclusa_config::Layer;
-use eclusa_fleet::{DocumentBundle, FleetAnchor, FleetError, Membership, PolicyFile};
+use eclusa_fleet::{
+    DEFAULT_OFFLINE, DocumentBundle, FleetAnchor, FleetError, MachineState, Membership, PolicyFile,
+    time_text,
+};
 
-use crate::{failure::Failure, paths::Paths, read_text::read_text_of};
+use crate::{
+    failure::Failure,
+    fleet_machine::{local_stores, machine_files},
+    paths::Paths,
+    read_text::read_text_of,
+};
 
 /// How layers of the fleet begin.
 const LAYER: &str = "fleet policy ";
@@ -24,15 +32,44 @@ pub struct FleetStanding {
     pub mandatory: bool,
     /// What is in force, or why nothing is.
     pub membership: Result<Membership, String>,
+    /// What is known of the server, where this machine was enrolled at one.
+    pub machine: Result<Option<MachineState>, String>,
+    /// When the oldest record was written that is not at the server. It is looked for only where everything was last
+    /// known to be there longer ago than records may wait.
+    unshipped_since: Option<u64>,
 }
 
 impl FleetStanding {
     /// Why the machine is stale, if it is.
     pub fn stale(&self, now: u64) -> Option<String> {
         match &self.membership {
-            Ok(membership) => membership.stale(now),
+            Ok(membership) => membership.stale(now).or_else(|| self.behind(membership, now)),
             Err(why) => Some(why.clone()),
         }
+    }
+
+    /// Why this machine is stale because its records are not at the server, if it is.
+    fn behind(&self, membership: &Membership, now: u64) -> Option<String> {
+        let state = match &self.machine {
+            Err(why) => return Some(why.clone()),
+            // A policy that says how long records may wait is for machines that ship them.
+            Ok(None) => {
+                return membership.offline().map(|_| {
+                    "its policy wants records to be shipped, and this machine is enrolled at no server; `eclusa fleet \
+                     enroll CODE`"
+                        .to_owned()
+                });
+            }
+            Ok(Some(state)) => state,
+        };
+        if let Some(why) = state.stopped() {
+            return Some(why.to_owned());
+        }
+        let since = self.unshipped_since.filter(|it| is_over(membership, *it, now))?;
+        Some(format!(
+            "records since {} are not at the server; `eclusa fleet flush` ships them",
+            time_text(since)
+        ))
     }
 
     /// The layers that follow: the files of the policy for this machine and, where it is stale, the rule that asks.
@@ -54,7 +91,7 @@ impl FleetStanding {
         let mut lines = match &self.membership {
             Ok(it) => {
                 let heading = it.policy().heading();
-                let (version, until) = (heading.version, eclusa_fleet::time_text(heading.expires));
+                let (version, until) = (heading.version, time_text(heading.expires));
                 let root = it.root().version;
                 vec![format!(
                     "fleet {name}: policy {version} in force, good until {until} (root {root})"
@@ -66,6 +103,10 @@ impl FleetStanding {
             lines.push(format!(
                 "fleet {name}: stale, so that every call but those that only look is asked about: {why}"
             ));
+        }
+        if let Ok(Some(state)) = &self.machine {
+            let (machine, server) = (state.machine, &state.server);
+            lines.push(format!("fleet {name}: machine {machine} of the server at {server}"));
         }
         lines.push(match self.mandatory {
             true => {
@@ -114,7 +155,21 @@ pub(crate) fn standing(
         }
         Err(err) => Err(format!("`{}` cannot be read: {err}", paths.fleet().display())),
     };
-    Ok(Some(FleetStanding { anchor, named_in, mandatory, membership }))
+    let machine = machine_files::state(paths);
+    let unshipped_since = match (&membership, &machine) {
+        (Ok(membership), Ok(Some(state)))
+            if is_over(membership, state.caught_up, SystemClock.unix_ms()) =>
+        {
+            local_stores::unshipped(paths, state).0
+        }
+        _ => None,
+    };
+    Ok(Some(FleetStanding { anchor, named_in, mandatory, membership, machine, unshipped_since }))
+}
+
+/// Whether this was longer ago than records may wait.
+fn is_over(membership: &Membership, at: u64, now: u64) -> bool {
+    now.saturating_sub(at) > membership.offline().unwrap_or(DEFAULT_OFFLINE)
 }
 
 /// The layers of the fleet. Where no file names one, nothing is looked at.

@@ -2,50 +2,51 @@
 
 use std::{path::Path, sync::Arc};
 
-use eclusa::store::Store;
+use eclusa::{Durability, store::Store};
 use eclusa_store::{Options, SqliteStore, StoreError};
 
-use crate::{context::AppContext, failure::Failure, paths::Paths};
+use crate::{failure::Failure, paths::Paths};
 
 /// The store of another workspace of this person.
 pub fn open(path: &Path) -> Result<Arc<dyn Store>, Failure> {
     Ok(Arc::new(SqliteStore::open(path, Options::default()).map_err(Failure::failed)?))
 }
 
+/// The same to look at: it must be there, and everything that would write is refused.
+pub(crate) fn open_to_read(path: &Path) -> Result<Arc<dyn Store>, Failure> {
+    Ok(Arc::new(SqliteStore::open_read_only(path).map_err(Failure::failed)?))
+}
+
 impl Paths {
-    /// The store, to look at: it must be there, and everything that would write is refused.
+    /// The store, to look at.
     pub fn log(&self) -> Result<Arc<dyn Store>, Failure> {
-        Ok(Arc::new(SqliteStore::open_read_only(&self.store).map_err(Failure::failed)?))
+        open_to_read(&self.store)
     }
 }
 
-impl AppContext {
-    /// Opens the store, and makes it if it is not there.
-    pub fn store(&self) -> Result<Arc<dyn Store>, Failure> {
-        self.store_for(Options::default())
-    }
+/// Who will use a store.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct StoreUse {
+    /// A process that serves one client.
+    pub(crate) one_client: bool,
+    /// One call of many, each of which has a process of its own.
+    pub(crate) one_call: bool,
+}
 
-    /// The same for a process that serves one client.
-    pub fn store_for_one_client(&self) -> Result<Arc<dyn Store>, Failure> {
-        self.store_for(Options { one_client: true, ..Options::default() })
-    }
-
-    /// The same for one call of many, each of which has a process of its own.
-    pub fn store_for_one_call(&self) -> Result<Arc<dyn Store>, Failure> {
-        self.store_for(Options { one_call: true, one_client: true, ..Options::default() })
-    }
-
-    fn store_for(&self, options: Options) -> Result<Arc<dyn Store>, Failure> {
-        let workspace = Some(self.paths.workspace.to_string_lossy().into_owned());
-        let options = Options { durability: self.config.durability, workspace, ..options };
-        let opened =
-            SqliteStore::open(&self.paths.written_down(), options).map_err(|err| match err {
-                StoreError::Missing(path) => {
-                    Failure::failed(format!("no log can be made at `{}`", path.display()))
-                        .hint("`--state DIR` names another directory for logs and undo history")
-                }
-                err => Failure::failed(err),
-            })?;
-        Ok(Arc::new(opened))
-    }
+/// The store of this workspace, which is made if it is not there.
+pub(crate) fn open_own(
+    paths: &Paths,
+    durability: Durability,
+    StoreUse { one_client, one_call }: StoreUse,
+) -> Result<Arc<dyn Store>, Failure> {
+    let workspace = Some(paths.workspace.to_string_lossy().into_owned());
+    let options = Options { durability, workspace, one_client, one_call, ..Options::default() };
+    let opened = SqliteStore::open(&paths.written_down(), options).map_err(|err| match err {
+        StoreError::Missing(path) => {
+            Failure::failed(format!("no log can be made at `{}`", path.display()))
+                .hint("`--state DIR` names another directory for logs and undo history")
+        }
+        err => Failure::failed(err),
+    })?;
+    Ok(Arc::new(opened))
 }

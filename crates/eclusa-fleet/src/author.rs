@@ -77,6 +77,7 @@ impl Author {
     ) -> Result<u64, FleetError> {
         policy.files()?;
         policy.fits("0")?;
+        policy.check_offline()?;
         self.next(DocumentKind::Policy, policy.to_text(), expires, keys)
     }
 
@@ -179,7 +180,7 @@ impl Author {
         let kind = match role {
             SigningRole::Policy => Some(DocumentKind::Policy),
             SigningRole::People => Some(DocumentKind::People),
-            SigningRole::Root | SigningRole::Enroll => None,
+            SigningRole::Root | SigningRole::Enroll | SigningRole::Seal => None,
         };
         if let Some(kind) = kind.filter(|it| changed.bundle.document(*it).is_some()) {
             changed.renew(kind, expires, keys)?;

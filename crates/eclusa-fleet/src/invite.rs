@@ -85,8 +85,11 @@ pub struct EnrolmentCode {
     pub root: String,
     /// The invite.
     pub invite: SignedDocument,
-    /// The secret of the invite, which a server will ask for.
+    /// The secret of the invite, which a server asks for.
     pub secret: String,
+    /// The server to enrol at, which gives the documents as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
 }
 
 impl fmt::Display for EnrolmentCode {

@@ -44,7 +44,12 @@ impl PublicKey {
 
     /// Whether it signed exactly this text.
     pub(crate) fn signed(&self, text: &str, signature: &[u8]) -> bool {
-        UnparsedPublicKey::new(&ED25519, self.bytes).verify(text.as_bytes(), signature).is_ok()
+        PublicKey::verify_bytes(&self.bytes, text, signature)
+    }
+
+    /// The same for a key without a name.
+    pub(crate) fn verify_bytes(key: &[u8; 32], text: &str, signature: &[u8]) -> bool {
+        UnparsedPublicKey::new(&ED25519, key).verify(text.as_bytes(), signature).is_ok()
     }
 }
 

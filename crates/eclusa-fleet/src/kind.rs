@@ -16,12 +16,19 @@ pub enum SigningRole {
     People,
     /// Invites.
     Enroll,
+    /// Seals: the one key that lies on a server.
+    Seal,
 }
 
 impl SigningRole {
     /// All of them.
-    pub const ALL: [SigningRole; 4] =
-        [SigningRole::Root, SigningRole::Policy, SigningRole::People, SigningRole::Enroll];
+    pub const ALL: [SigningRole; 5] = [
+        SigningRole::Root,
+        SigningRole::Policy,
+        SigningRole::People,
+        SigningRole::Enroll,
+        SigningRole::Seal,
+    ];
 
     /// Its word.
     pub fn as_str(self) -> &'static str {
@@ -30,6 +37,7 @@ impl SigningRole {
             SigningRole::Policy => "policy",
             SigningRole::People => "people",
             SigningRole::Enroll => "enroll",
+            SigningRole::Seal => "seal",
         }
     }
 }

@@ -179,6 +179,24 @@ impl Membership {
         serde_json::to_string(&self.kept).unwrap_or_default()
     }
 
+    /// The documents themselves, for whoever hands them on.
+    pub fn documents(&self) -> &DocumentBundle {
+        &self.kept.documents
+    }
+
+    /// What the invite says, and whether it is good now: for a server that lets a machine in.
+    pub fn check_invite(&self, invite: &SignedDocument, now: u64) -> Result<Invite, FleetError> {
+        let verified = invite.verify(DocumentKind::Invite, &self.root)?;
+        verified.check_time(now)?;
+        verified.payload().parse()
+    }
+
+    /// How long records may wait to be shipped, in milliseconds, where the policy says it.
+    pub fn offline(&self) -> Option<u64> {
+        let payload = PolicyPayload::parse(self.policy.payload()).ok()?;
+        payload.offline.as_deref().and_then(crate::policy::parse_span)
+    }
+
     /// The root in force.
     pub fn root(&self) -> &FleetRoot {
         &self.root

@@ -73,6 +73,17 @@ impl PolicyPayload {
         self.files.iter().map(read).collect()
     }
 
+    /// An error where `offline` is no span of time, or none at all: a machine cannot wait for the server before each call.
+    pub(crate) fn check_offline(&self) -> Result<(), FleetError> {
+        match self.offline.as_deref() {
+            Some(text) if parse_span(text).is_none() => Err(FleetError::malformed(format!(
+                "`{}` is not how long records may wait; write it like `24h`, and at least `1m`",
+                text.escape_debug()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether a program of this version understands it.
     pub(crate) fn fits(&self, program: &str) -> Result<bool, FleetError> {
         let Some(needs) = &self.needs else { return Ok(true) };
@@ -88,6 +99,19 @@ impl PolicyFile {
     pub fn is_for(&self, labels: &BTreeMap<String, String>) -> bool {
         self.labels.iter().all(|(name, value)| labels.get(name) == Some(value))
     }
+}
+
+/// Reads `30m`, `24h` or `7d`: at least a minute, in milliseconds.
+pub(crate) fn parse_span(text: &str) -> Option<u64> {
+    let split = text.find(|it: char| !it.is_ascii_digit())?;
+    let (number, unit) = text.split_at_checked(split)?;
+    let unit: u64 = match unit {
+        "m" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(unit).filter(|it| *it > 0)
 }
 
 /// `0.4` or `0.4.1`, with zeros for what is not said.

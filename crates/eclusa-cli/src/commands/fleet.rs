@@ -7,7 +7,13 @@ mod people;
 mod publication;
 mod push;
 mod rotate;
+#[cfg(feature = "fleet-server")]
+mod serve;
+mod ship;
 mod status;
+#[cfg(feature = "fleet-server")]
+mod trail;
+mod verify;
 
 use crate::{
     failure::{Exit, Failure},
@@ -29,7 +35,13 @@ Examples:
   eclusa fleet sync --once                          fetch a newer policy; run it from a timer
   eclusa fleet status                               what is in force here, and which layer won
 
-There is no server yet: records and questions stay on their machine.")]
+With a server (docs/fleet.md), records of all machines come together in PostgreSQL:
+  eclusa fleet migrate --database URL --documents documents.json
+  eclusa fleet serve --database URL                 as many as you like, side by side
+  eclusa fleet invite … --server https://fleet.example
+  eclusa fleet sync                                 ship records and hear of newer documents, until it is ended
+  eclusa fleet flush --wait 60s                     at the end of a job: wait until everything is at the server
+  eclusa fleet export --database URL > trail        what an auditor checks with `eclusa fleet verify trail --root …`")]
 pub(crate) struct FleetArgs {
     #[command(subcommand)]
     what: FleetCommand,
@@ -47,8 +59,21 @@ pub(crate) enum FleetCommand {
     /// Leave the fleet that this machine is in
     Leave,
     Sync(enroll::SyncArgs),
+    Flush(ship::FlushArgs),
     /// What is in force on this machine, whether it is stale, and which layer won
     Status,
+    Publish(ship::PublishArgs),
+    #[cfg(feature = "fleet-server")]
+    Migrate(serve::MigrateArgs),
+    #[cfg(feature = "fleet-server")]
+    Serve(serve::ServeArgs),
+    #[cfg(feature = "fleet-server")]
+    Maintain(serve::MaintainArgs),
+    #[cfg(feature = "fleet-server")]
+    Log(trail::FleetLogArgs),
+    #[cfg(feature = "fleet-server")]
+    Export(trail::ExportArgs),
+    Verify(verify::FleetVerifyArgs),
 }
 
 pub(super) async fn run(global: &Global, args: FleetArgs) -> Result<Exit, Failure> {
@@ -65,6 +90,19 @@ pub(super) async fn run(global: &Global, args: FleetArgs) -> Result<Exit, Failur
         FleetCommand::Sync(args) => {
             enroll::sync(&Paths::find(global)?, args, global.json, &mut screen).await?
         }
+        FleetCommand::Flush(args) => ship::flush(&Paths::find(global)?, args, &mut screen).await?,
+        FleetCommand::Publish(args) => ship::publish(args, &mut screen).await?,
+        #[cfg(feature = "fleet-server")]
+        FleetCommand::Migrate(args) => serve::migrate(args, &mut screen).await?,
+        #[cfg(feature = "fleet-server")]
+        FleetCommand::Serve(args) => serve::run(args, &mut screen).await?,
+        #[cfg(feature = "fleet-server")]
+        FleetCommand::Maintain(args) => serve::maintain(args, &mut screen).await?,
+        #[cfg(feature = "fleet-server")]
+        FleetCommand::Log(args) => trail::log(args, global.json, &mut screen).await?,
+        #[cfg(feature = "fleet-server")]
+        FleetCommand::Export(args) => trail::export(args).await?,
+        FleetCommand::Verify(args) => verify::run(args, global.json, &mut screen)?,
         FleetCommand::Status => status::run(&Paths::find(global)?, global.json, &mut screen)?,
     };
     screen.flush()?;

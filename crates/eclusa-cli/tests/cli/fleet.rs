@@ -14,7 +14,12 @@ use crate::world::{Ran, World};
 
 mod attacks;
 mod docs;
+mod postgres;
+mod server;
 mod stale;
+mod trail;
+mod trail_attacks;
+mod verify;
 
 /// What an administrator has: keys, and the file with all documents.
 struct Fleet {

@@ -9,9 +9,10 @@ use toml_edit::{DocumentMut, Item, Table, value};
 
 use crate::{
     failure::{Exit, Failure},
-    fleet,
+    fleet::{self, Synchroniser, Turn},
     paths::Paths,
-    screen::{Screen, sanitize},
+    screen::{Screen, note, sanitize},
+    signals::asked_to_end,
 };
 
 /// Enter a fleet, with a code of `eclusa fleet invite`
@@ -19,20 +20,24 @@ use crate::{
 pub(crate) struct EnrollArgs {
     /// The code
     code: String,
+    /// At a server: which records from before are shipped
+    #[arg(long, value_name = "WHICH", default_value = "none", value_parser = ["none", "all"])]
+    history: String,
 }
 
-/// Fetch newer documents and put them in force
+/// Fetch newer documents and put them in force; at a server, ship records
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Run it from a timer, often enough that a policy is renewed before it expires. What is fetched is put in force whole or not \
+Without --once it ships records to the server and waits for newer documents, until it is ended: a service of the machine.
+With --once run it from a timer, often enough that a policy is renewed before it expires. What is fetched is put in force whole or not \
 at all: signatures, versions and times are checked, and whether this machine can load the rules. Exit codes: 0 what is \
 published is in force, 1 it was refused or not reached, and what was in force stays.")]
 pub(crate) struct SyncArgs {
     /// Once, and then end
-    #[arg(long, required = true)]
+    #[arg(long)]
     once: bool,
     /// An address or a file, in place of the one that is configured
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", requires = "once")]
     from: Option<String>,
 }
 
@@ -43,7 +48,9 @@ pub(super) async fn run(
 ) -> Result<Exit, Failure> {
     let code: EnrolmentCode = args.code.parse().map_err(Failure::usage)?;
     let root = code.root.parse().map_err(Failure::usage)?;
-    let anchor = FleetAnchor { name: code.fleet.clone(), root, from: Some(code.from.clone()) };
+    // What the server hands out comes from there.
+    let from = code.server.is_none().then(|| code.from.clone());
+    let anchor = FleetAnchor { name: code.fleet.clone(), root, from };
     let before = fleet::look(paths)?;
     if let Some(it) = &before
         && (it.anchor.name != anchor.name || (it.mandatory && it.anchor.root != anchor.root))
@@ -52,14 +59,21 @@ pub(super) async fn run(
         return Err(Failure::usage(format!("this machine is in the fleet `{name}` by {file}"))
             .hint("`eclusa fleet leave` first"));
     }
-    let new = fleet::enroll(paths, &code, &anchor).await?;
+    let new = match &code.server {
+        Some(server) => {
+            fleet::enroll_at(paths, (&code, server), &anchor, args.history == "all").await?
+        }
+        None => fleet::enroll(paths, &code, &anchor).await?,
+    };
     // A fleet that the administrator names needs no second word.
     if !before.is_some_and(|it| it.mandatory) {
         change_own(paths, |document| {
             let mut table = Table::new();
             table.insert("name", value(anchor.name.as_str()));
             table.insert("root", value(format!("sha256:{root}")));
-            table.insert("from", value(code.from.as_str()));
+            if let Some(from) = &anchor.from {
+                table.insert("from", value(from.as_str()));
+            }
             document.insert("fleet", Item::Table(table));
         })?;
     }
@@ -121,7 +135,20 @@ pub(super) async fn sync(
     json: bool,
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
-    let SyncArgs { once: _, from } = args;
+    let SyncArgs { once, from } = args;
+    match (Synchroniser::open(paths)?, &from) {
+        (Turn::NoServer, _) | (_, Some(_)) if once => {}
+        (Turn::NoServer, _) => {
+            fleet::look(paths)?.ok_or_else(|| Failure::usage("this machine is in no fleet"))?;
+            return Err(Failure::usage("this machine is enrolled at no server")
+                .hint("`eclusa fleet sync --once` fetches documents; run it from a timer"));
+        }
+        (Turn::Own(mut own), _) => return with_server(&mut own, once, paths, screen).await,
+        (Turn::Taken, _) => {
+            screen.line("another process of this machine ships and synchronises")?;
+            return Ok(Exit::Done);
+        }
+    }
     let (new, taken) = fleet::sync(paths, from.as_deref()).await?;
     let (name, heading) = (&new.root().name, new.policy().heading());
     let (version, until) = (heading.version, time_text(heading.expires));
@@ -133,5 +160,24 @@ pub(super) async fn sync(
     }
     let word = if newer { "now" } else { "still" };
     screen.line(&format!("{name} policy {version} is {word} in force, good until {until}"))?;
+    Ok(Exit::Done)
+}
+
+/// Ships and synchronises, once or until the process is asked to end.
+async fn with_server(
+    own: &mut Synchroniser,
+    once: bool,
+    paths: &Paths,
+    screen: &mut Screen,
+) -> Result<Exit, Failure> {
+    if !once {
+        own.keep_up(asked_to_end(), note).await?;
+        return Ok(Exit::Done);
+    }
+    own.sync().await.map_err(Failure::failed)?;
+    own.ship().await.map_err(Failure::failed)?;
+    for line in fleet::lines(paths) {
+        screen.line(&sanitize(&line))?;
+    }
     Ok(Exit::Done)
 }

@@ -16,7 +16,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Writes keys/ (one file for each key, which only you can read) and documents.json (what is published). Keep the keys of \
-`root` offline; those of `policy` may be your CI's. With --need 2 there are three keys of each role, of which two must \
+`root` offline; those of `policy` may be your CI's, that of `seal` is the server's. With --need 2 there are three keys of each role, of which two must \
 sign; give them to different people.")]
 pub(crate) struct FleetInitArgs {
     /// A new directory
@@ -47,6 +47,8 @@ pub(super) fn run(args: FleetInitArgs, json: bool, screen: &mut Screen) -> Resul
     let count = if need == 1 { 1 } else { need + 1 };
     let (mut roles, mut keys) = (BTreeMap::new(), Vec::new());
     for role in SigningRole::ALL {
+        // Servers seal each for itself.
+        let (need, count) = if role == SigningRole::Seal { (1, 1) } else { (need, count) };
         let made = (1..=count).map(|it| SigningKey::generate(&format!("{name}-{role}-{it}")));
         let made: Vec<SigningKey> = made.collect::<Result<_, _>>().map_err(Failure::usage)?;
         let public = made.iter().map(|it| it.public().clone()).collect();

@@ -45,6 +45,9 @@ pub(crate) struct InviteArgs {
     /// Where the machine finds the documents: an address or a file; the first one of the root unless said
     #[arg(long, value_name = "URL")]
     from: Option<String>,
+    /// The server that the machine enrols at, which hands the documents out as well
+    #[arg(long, value_name = "URL", conflicts_with = "from")]
+    server: Option<String>,
 }
 
 pub(super) fn run(args: InviteArgs, json: bool, screen: &mut Screen) -> Result<Exit, Failure> {
@@ -52,7 +55,8 @@ pub(super) fn run(args: InviteArgs, json: bool, screen: &mut Screen) -> Result<E
     let keys = publication::keys(&args.key)?;
     let author = publication::open(&args.documents)?;
     let root = author.root();
-    let from = args.from.or_else(|| root.addresses.first().cloned()).ok_or_else(|| {
+    let from = args.from.or_else(|| args.server.clone());
+    let from = from.or_else(|| root.addresses.first().cloned()).ok_or_else(|| {
         Failure::usage("nothing says where machines find the documents").hint("pass `--from URL`")
     })?;
     let mut labels = BTreeMap::from([("team".to_owned(), args.team)]);
@@ -75,6 +79,7 @@ pub(super) fn run(args: InviteArgs, json: bool, screen: &mut Screen) -> Result<E
         root: root.digest.to_string(),
         invite: author.invite(&invite, expires, &keys).map_err(Failure::usage)?,
         secret,
+        server: args.server,
     };
     let until = eclusa_fleet::time_text(expires);
     if json {

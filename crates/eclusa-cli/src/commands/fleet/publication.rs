@@ -55,6 +55,17 @@ pub(super) fn keys(files: &[PathBuf]) -> Result<Vec<SigningKey>, Failure> {
 
 /// When something expires that is good for so long from now on: `14d`, `12h`, `30m`.
 pub(super) fn expiry(text: &str) -> Result<u64, Failure> {
+    Ok(SystemClock.unix_ms().saturating_add(span(text)?))
+}
+
+/// The time so long ago.
+#[cfg(feature = "fleet-server")]
+pub(super) fn before_now(text: &str) -> Result<u64, Failure> {
+    Ok(SystemClock.unix_ms().saturating_sub(span(text)?))
+}
+
+/// A span of time, in milliseconds.
+fn span(text: &str) -> Result<u64, Failure> {
     let wrong = || {
         Failure::usage(format!("`{text}` is not how long it is good; write it like `14d` or `12h`"))
     };
@@ -68,7 +79,7 @@ pub(super) fn expiry(text: &str) -> Result<u64, Failure> {
     };
     let number: u64 = number.parse().map_err(|_| wrong())?;
     let millis = number.checked_mul(unit).filter(|it| (1..=MAX_DAYS * DAY).contains(it));
-    Ok(SystemClock.unix_ms().saturating_add(millis.ok_or_else(wrong)?))
+    millis.ok_or_else(wrong)
 }
 
 /// Says how many signatures a document still needs.

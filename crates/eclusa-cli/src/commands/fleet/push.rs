@@ -54,6 +54,9 @@ pub(crate) struct PushArgs {
     /// The oldest people document that it counts on
     #[arg(long, value_name = "VERSION")]
     people_min: Option<u64>,
+    /// How long a machine's records may wait to be shipped before it is stale, for fleets with a server
+    #[arg(long, value_name = "TIME", conflicts_with = "renew")]
+    offline: Option<String>,
 }
 
 /// Add a signature to documents that need several
@@ -74,8 +77,8 @@ pub(super) fn run(args: PushArgs, json: bool, screen: &mut Screen) -> Result<Exi
     let version = match &args.dir {
         None => author.renew(kind, expires, &keys),
         Some(dir) => {
-            let (needs, people_min) = (args.needs, args.people_min);
-            let payload = PolicyPayload { files: files(dir)?, needs, people_min, offline: None };
+            let (needs, people_min, offline) = (args.needs, args.people_min, args.offline);
+            let payload = PolicyPayload { files: files(dir)?, needs, people_min, offline };
             author.policy(&payload, expires, &keys)
         }
     };

@@ -53,6 +53,7 @@ enum RotatedRole {
     Policy,
     People,
     Enroll,
+    Seal,
 }
 
 pub(super) fn run(args: RotateArgs, screen: &mut Screen) -> Result<Exit, Failure> {
@@ -61,6 +62,7 @@ pub(super) fn run(args: RotateArgs, screen: &mut Screen) -> Result<Exit, Failure
         RotatedRole::Policy => SigningRole::Policy,
         RotatedRole::People => SigningRole::People,
         RotatedRole::Enroll => SigningRole::Enroll,
+        RotatedRole::Seal => SigningRole::Seal,
     };
     let times = (publication::expiry("1825d")?, publication::expiry(&args.good_for)?);
     let mut keys = publication::keys(&args.key)?;

@@ -37,10 +37,11 @@ pub(super) fn run(paths: &Paths, json: bool, screen: &mut Screen) -> Result<Exit
     let settings = settings(&layers, &config)?;
     let exit = if stale.is_some() { Exit::Failed } else { Exit::Done };
     if json {
-        screen.json(&as_json(&standing, stale.as_deref(), &settings))?;
+        let shipping = fleet::shipping(paths);
+        screen.json(&as_json(&standing, (stale, shipping), &settings))?;
         return Ok(exit);
     }
-    for line in standing.summary(SystemClock.unix_ms()) {
+    for line in standing.summary(SystemClock.unix_ms()).into_iter().chain(fleet::shipping(paths)) {
         let style = if line.contains(": stale") { Style::Bad } else { Style::Plain };
         screen.styled(style, &sanitize(&line))?;
     }
@@ -109,7 +110,11 @@ fn settings(layers: &[Layer], config: &Config) -> Result<Vec<PolicySetting>, Fai
     Ok(all)
 }
 
-fn as_json(standing: &FleetStanding, stale: Option<&str>, settings: &[PolicySetting]) -> Value {
+fn as_json(
+    standing: &FleetStanding,
+    (stale, shipping): (Option<String>, Option<String>),
+    settings: &[PolicySetting],
+) -> Value {
     let setting = |it: &Setting| json!({"key": it.key, "value": it.value, "origin": it.origin});
     let settings: Vec<Value> = settings
         .iter()
@@ -132,6 +137,7 @@ fn as_json(standing: &FleetStanding, stale: Option<&str>, settings: &[PolicySett
         "people": membership.and_then(|it| it.people().map(|it| it.0.heading().version)),
         "labels": membership.map(Membership::labels),
         "stale": stale,
+        "shipping": shipping,
         "settings": settings,
     })
 }

@@ -1,0 +1,130 @@
+//! `eclusa fleet migrate`, `serve` and `maintain`: the server, over a PostgreSQL database.
+
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+use eclusa::audit::{Clock as _, SystemClock};
+use eclusa_fleet_server::{Database, Keep, ServerError, ServerOptions};
+use tokio::net::TcpListener;
+
+use super::publication;
+use crate::{
+    failure::{Exit, Failure},
+    screen::Screen,
+    signals::asked_to_end,
+};
+
+/// How often a server maintains the tables that it was given the owner's address of.
+const MAINTAIN: Duration = Duration::from_secs(3_600);
+
+/// Make the tables of a fleet's server, or bring them up to date
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Needs PostgreSQL 15 or newer and a role that may create tables. The first time it is given the documents, whose first \
+root the database is bound to.")]
+pub(crate) struct MigrateArgs {
+    /// The database, such as postgres://user@localhost/fleet
+    #[arg(long, value_name = "URL", env = "ECLUSA_ADMIN_DATABASE", hide_env_values = true)]
+    database: String,
+    /// The file with all documents, the first time
+    #[arg(long, value_name = "FILE")]
+    documents: Option<PathBuf>,
+}
+
+/// Serve a fleet: take records, hand out documents
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Keeps no state but the database: run as many as you like, behind any balancer, which ends TLS.")]
+pub(crate) struct ServeArgs {
+    /// The database, such as postgres://user@localhost/fleet
+    #[arg(long, value_name = "URL", env = "ECLUSA_DATABASE", hide_env_values = true)]
+    database: String,
+    /// The same for a role that owns the tables: then partitions are made and dropped every hour
+    #[arg(long, value_name = "URL", env = "ECLUSA_ADMIN_DATABASE", hide_env_values = true)]
+    admin_database: Option<String>,
+    /// Where to listen
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8379")]
+    listen: SocketAddr,
+    /// A key of `seal`: the heads of all chains are sealed with it
+    #[arg(long, value_name = "FILE")]
+    seal_key: Option<PathBuf>,
+    /// How often that is done, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=3600))]
+    seal_every: u32,
+}
+
+/// Make partitions for the next days, and drop those that are old
+#[derive(Debug, clap::Args)]
+pub(crate) struct MaintainArgs {
+    /// The database, for a role that owns the tables
+    #[arg(long, value_name = "URL", env = "ECLUSA_ADMIN_DATABASE", hide_env_values = true)]
+    database: String,
+    /// For how many days records are kept
+    #[arg(long, value_name = "DAYS", default_value_t = 400)]
+    keep_records: u64,
+    /// For how many days the index of calls is kept
+    #[arg(long, value_name = "DAYS", default_value_t = 90)]
+    keep_calls: u64,
+}
+
+pub(super) fn failed(err: ServerError) -> Failure {
+    match err {
+        ServerError::Address(why) => Failure::usage(why),
+        err => Failure::failed(err),
+    }
+}
+
+pub(super) async fn migrate(args: MigrateArgs, screen: &mut Screen) -> Result<Exit, Failure> {
+    let database = Database::open(&args.database).map_err(failed)?;
+    let first = match &args.documents {
+        Some(file) => Some(publication::open(file)?.bundle().clone()),
+        None => None,
+    };
+    let now = SystemClock.unix_ms();
+    let format = eclusa_fleet_server::migrate(&database, first, now).await.map_err(failed)?;
+    screen.line(&format!("the database has format {format}"))?;
+    Ok(Exit::Done)
+}
+
+pub(super) async fn run(args: ServeArgs, screen: &mut Screen) -> Result<Exit, Failure> {
+    let database = Database::open(&args.database).map_err(failed)?;
+    let owner = args.admin_database.as_deref().map(Database::open).transpose().map_err(failed)?;
+    let listener = TcpListener::bind(args.listen)
+        .await
+        .map_err(|err| Failure::failed(format!("cannot listen at {}: {err}", args.listen)))?;
+    let address = listener.local_addr().map_err(Failure::failed)?;
+    screen.line(&format!("serving at http://{address}"))?;
+    screen.flush()?;
+    let seal_key = publication::keys(args.seal_key.as_slice())?.pop();
+    if seal_key.is_none() {
+        crate::screen::note("nothing is sealed: pass `--seal-key FILE` with a key of `seal`");
+    }
+    let seal_every = Duration::from_secs(args.seal_every.into());
+    let options = ServerOptions { database, seal_key, seal_every };
+    let maintaining = async {
+        let Some(owner) = owner else { return std::future::pending().await };
+        loop {
+            if let Err(err) = eclusa_fleet_server::maintain(&owner, Keep::default()).await {
+                crate::screen::note(&format!("the tables cannot be maintained: {err}"));
+            }
+            tokio::time::sleep(MAINTAIN).await;
+        }
+    };
+    tokio::select! {
+        served = eclusa_fleet_server::serve(options, listener, asked_to_end()) => {
+            served.map_err(failed)?;
+        }
+        () = maintaining => {}
+    }
+    Ok(Exit::Done)
+}
+
+pub(super) async fn maintain(args: MaintainArgs, screen: &mut Screen) -> Result<Exit, Failure> {
+    let database = Database::open(&args.database).map_err(failed)?;
+    let keep = Keep { records: args.keep_records, calls: args.keep_calls };
+    let done = eclusa_fleet_server::maintain(&database, keep).await.map_err(failed)?;
+    match done.dropped.is_empty() {
+        true => screen.line("partitions are ready; nothing is old")?,
+        false => screen.line(&format!("dropped: {}", done.dropped.join(", ")))?,
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,106 @@
+//! `eclusa fleet log` and `export`: the trail of all machines, read from the database.
+
+use std::io::{BufWriter, Write as _};
+
+use eclusa_fleet::time_text;
+use eclusa_fleet_server::{CallFilter, Database, FoundCall};
+use serde_json::json;
+
+use super::{publication, serve::failed};
+use crate::{
+    failure::{Exit, Failure},
+    screen::{Screen, sanitize},
+};
+
+/// List calls of all machines, newest first
+#[derive(Debug, clap::Args)]
+pub(crate) struct FleetLogArgs {
+    /// The database
+    #[arg(long, value_name = "URL", env = "ECLUSA_DATABASE", hide_env_values = true)]
+    database: String,
+    /// Only of this machine
+    #[arg(long, value_name = "NUMBER")]
+    machine: Option<u32>,
+    /// Only of this team
+    #[arg(long)]
+    team: Option<String>,
+    /// Only of this tool
+    #[arg(long)]
+    tool: Option<String>,
+    /// Only with this decision
+    #[arg(long, value_parser = ["allow", "stage", "ask", "deny"])]
+    decision: Option<String>,
+    /// How far back: 24h, 7d
+    #[arg(long, value_name = "TIME", default_value = "7d")]
+    since: String,
+    /// How many at most
+    #[arg(long, default_value_t = 50)]
+    limit: u32,
+}
+
+/// Write chains, seals and documents into one file, to be checked elsewhere
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Writes to stdout. `eclusa fleet verify FILE --root sha256:…` checks it without a network, trusting neither server nor \
+database.")]
+pub(crate) struct ExportArgs {
+    /// The database
+    #[arg(long, value_name = "URL", env = "ECLUSA_DATABASE", hide_env_values = true)]
+    database: String,
+    /// Only of this machine
+    #[arg(long, value_name = "NUMBER")]
+    machine: Option<u32>,
+    /// Only of this team
+    #[arg(long)]
+    team: Option<String>,
+}
+
+pub(super) async fn log(
+    args: FleetLogArgs,
+    json: bool,
+    screen: &mut Screen,
+) -> Result<Exit, Failure> {
+    let database = Database::open(&args.database).map_err(failed)?;
+    let FleetLogArgs { machine, team, tool, decision, limit, .. } = args;
+    let since = publication::before_now(&args.since)?;
+    let filter = CallFilter { machine, team, tool, decision, since, limit };
+    let found = eclusa_fleet_server::calls(&database, &filter).await.map_err(failed)?;
+    if json {
+        let call = |it: &FoundCall| {
+            json!({
+                "at": time_text(it.at), "machine": it.machine, "name": it.name, "workspace": it.workspace,
+                "number": it.number, "tool": it.tool, "decision": it.decision, "code": it.code, "rule": it.rule,
+            })
+        };
+        screen.json(&found.iter().map(call).collect())?;
+        return Ok(Exit::Done);
+    }
+    let text = |it: &Option<String>| it.as_deref().map(sanitize).unwrap_or_default();
+    let row = |it: &FoundCall| {
+        let machine = format!("{} {}", it.machine, sanitize(&it.name));
+        let (tool, decision) = (sanitize(&it.tool), text(&it.decision));
+        vec![
+            time_text(it.at),
+            machine,
+            it.number.to_string(),
+            tool,
+            decision,
+            text(&it.code),
+            text(&it.rule),
+        ]
+    };
+    let head = ["at", "machine", "call", "tool", "decision", "outcome", "rule"].map(str::to_owned);
+    let rows: Vec<Vec<String>> =
+        std::iter::once(head.to_vec()).chain(found.iter().map(row)).collect();
+    screen.headed_table(&rows)?;
+    Ok(Exit::Done)
+}
+
+pub(super) async fn export(args: ExportArgs) -> Result<Exit, Failure> {
+    let database = Database::open(&args.database).map_err(failed)?;
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let team = args.team.as_deref();
+    eclusa_fleet_server::export(&database, args.machine, team, &mut out).await.map_err(failed)?;
+    out.flush()?;
+    Ok(Exit::Done)
+}

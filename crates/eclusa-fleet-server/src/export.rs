@@ -1,0 +1,58 @@
+//! Writes an export: whole chains, the newest seal, and the way of each head to it.
+
+use std::io::Write;
+
+use eclusa_fleet::export::{ExportLine, ExportedFleet, ExportedSegment};
+use eclusa_fleet::seal::inclusion_proof;
+
+use crate::{
+    Database, ServerError, schema,
+    store::{documents, read, seals},
+};
+
+/// How many segments are read at once.
+const SEGMENTS: i64 = 64;
+
+/// Writes the chains of all machines, of one, or of a team. Says how many chains there are.
+pub async fn export(
+    database: &Database,
+    machine: Option<u32>,
+    team: Option<&str>,
+    to: &mut impl Write,
+) -> Result<usize, ServerError> {
+    schema::check(database).await?;
+    let anchor = schema::fleet(database).await?;
+    let current = documents::current(database, &anchor).await?;
+    let newest = seals::newest(database).await?;
+    let (size, note) = newest.map_or((0, None), |(size, note)| (size, Some(note)));
+    let documents = current.held.documents().clone();
+    line(to, &ExportLine::Fleet(ExportedFleet { documents, seal: note }))?;
+    let leaves = seals::leaves(database, size).await?;
+    let chains = read::chains(database, machine, team, size).await?;
+    for (about, leaf) in &chains {
+        line(to, &ExportLine::Chain(about.clone()))?;
+        let mut behind = about.begins.seq;
+        loop {
+            let range = (behind, about.head.seq);
+            let segments = read::segments(database, about.chain, range, SEGMENTS).await?;
+            let Some((last, _)) = segments.last() else { break };
+            behind = *last;
+            for (_, body) in &segments {
+                line(to, &ExportLine::Segment(ExportedSegment::new(body)))?;
+            }
+        }
+        if let Some(leaf) = leaf {
+            let mut leaf = leaf.clone();
+            let proof = inclusion_proof(&leaves, usize::try_from(leaf.index).unwrap_or(usize::MAX));
+            leaf.proof =
+                proof.iter().map(|it| it.iter().map(|it| format!("{it:02x}")).collect()).collect();
+            line(to, &ExportLine::Leaf(leaf))?;
+        }
+    }
+    Ok(chains.len())
+}
+
+fn line(to: &mut impl Write, line: &ExportLine) -> Result<(), ServerError> {
+    serde_json::to_writer(&mut *to, line).map_err(std::io::Error::from)?;
+    Ok(to.write_all(b"\n")?)
+}

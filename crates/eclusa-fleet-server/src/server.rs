@@ -1,0 +1,263 @@
+//! An instance: what it holds in memory (nothing that counts), and what it does beside answering.
+
+use std::{
+    collections::{BTreeSet, HashMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use eclusa_fleet::{FleetAnchor, SigningKey, SigningRole};
+use tokio::{
+    net::TcpListener,
+    sync::{Semaphore, mpsc, oneshot, watch},
+};
+
+use crate::{
+    Database, ServerError, http, schema,
+    store::{
+        documents::{self, CurrentDocuments},
+        machines::{self, KnownMachine},
+        seals,
+        ship::{CheckedShipment, ship},
+    },
+};
+
+/// How many shipments are in hand at once; who comes beyond that is told to come later.
+const MAX_SHIPMENTS: usize = 24;
+
+/// How many bring documents at once.
+const MAX_PUSHES: usize = 2;
+
+/// How many shipments one statement keeps.
+const MAX_GROUP: usize = 128;
+
+/// How many statements ship at once.
+const WRITERS: usize = 2;
+
+/// How often an instance looks at what others have changed.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What an instance is started with.
+pub struct ServerOptions {
+    /// Where its state is.
+    pub database: Database,
+    /// The key that it seals with; without one it does not seal.
+    pub seal_key: Option<SigningKey>,
+    /// How often it seals.
+    pub seal_every: Duration,
+}
+
+/// A shipment on its way into the database, and who waits for it: whether its chain moved.
+type Queued = (CheckedShipment, oneshot::Sender<Result<bool, String>>);
+
+/// An instance.
+pub(crate) struct FleetServer {
+    pub(crate) database: Database,
+    /// The fleet that it serves.
+    pub(crate) anchor: FleetAnchor,
+    /// Room for shipments.
+    pub(crate) room: Semaphore,
+    /// Room for documents, which anybody may bring.
+    pub(crate) pushing: Semaphore,
+    documents: Mutex<Arc<CurrentDocuments>>,
+    machines: Mutex<HashMap<u32, KnownMachine>>,
+    shipments: mpsc::Sender<Queued>,
+    /// The number of the newest documents, for whoever waits for others.
+    news: watch::Sender<u64>,
+}
+
+/// Serves until `stop` resolves.
+pub async fn serve(
+    options: ServerOptions,
+    listener: TcpListener,
+    stop: impl Future<Output = ()>,
+) -> Result<(), ServerError> {
+    let ServerOptions { database, seal_key, seal_every } = options;
+    schema::check(&database).await?;
+    let anchor = schema::fleet(&database).await?;
+    let current = documents::current(&database, &anchor).await?;
+    if let Some(key) = &seal_key {
+        let role = current.held.root().role(SigningRole::Seal);
+        if !role.keys.contains(key.public()) {
+            return Err(ServerError::Schema(format!(
+                "the root lets `{}` seal nothing; use a key of `seal`, or give it that role with `eclusa fleet rotate`",
+                key.public().name()
+            )));
+        }
+    }
+    let (shipments, queued) = mpsc::channel(MAX_SHIPMENTS);
+    let server = Arc::new(FleetServer {
+        database,
+        anchor,
+        room: Semaphore::new(MAX_SHIPMENTS),
+        pushing: Semaphore::new(MAX_PUSHES),
+        news: watch::Sender::new(current.number),
+        documents: Mutex::new(Arc::new(current)),
+        machines: Mutex::default(),
+        shipments,
+    });
+    let queued = Arc::new(tokio::sync::Mutex::new(queued));
+    let mut beside = tokio::task::JoinSet::new();
+    for _ in 0..WRITERS {
+        beside.spawn(write(server.clone(), queued.clone()));
+    }
+    beside.spawn(look(server.clone()));
+    if let Some(key) = seal_key {
+        beside.spawn(seal(server.clone(), key, seal_every));
+    }
+    tokio::select! {
+        served = http::accept(server, listener) => served,
+        () = stop => Ok(()),
+    }
+}
+
+impl FleetServer {
+    /// The documents that are handed out.
+    pub(crate) fn documents(&self) -> Arc<CurrentDocuments> {
+        lock(&self.documents).clone()
+    }
+
+    /// Hands out others from now on.
+    pub(crate) fn set_documents(&self, new: CurrentDocuments) {
+        let number = new.number;
+        *lock(&self.documents) = Arc::new(new);
+        self.news.send_replace(number);
+    }
+
+    /// Waits until the number of the documents is another one, and no longer than this.
+    pub(crate) async fn wait_for_news(&self, known: u64, time: Duration) {
+        let mut news = self.news.subscribe();
+        // Neither that it took too long nor that the server ends is an error here.
+        drop(tokio::time::timeout(time, news.wait_for(|it| *it != known)).await);
+    }
+
+    /// A machine, from memory where it is known.
+    pub(crate) async fn machine(&self, id: u32) -> Result<Option<KnownMachine>, ServerError> {
+        let known = lock(&self.machines).get(&id).cloned();
+        if known.is_some() {
+            return Ok(known);
+        }
+        let found = machines::find(&self.database, id).await?;
+        if let Some(machine) = &found {
+            lock(&self.machines).insert(id, machine.clone());
+        }
+        Ok(found)
+    }
+
+    /// Keeps a shipment: whether its chain moved.
+    pub(crate) async fn ship(&self, shipment: CheckedShipment) -> Result<bool, ServerError> {
+        let gone = || ServerError::Database("the server ends".to_owned());
+        let (tell, told) = oneshot::channel();
+        self.shipments.send((shipment, tell)).await.map_err(|_| gone())?;
+        told.await.map_err(|_| gone())?.map_err(ServerError::Database)
+    }
+}
+
+/// Takes what queued up and ships it with one statement, again and again.
+async fn write(server: Arc<FleetServer>, queue: Arc<tokio::sync::Mutex<mpsc::Receiver<Queued>>>) {
+    let mut later: VecDeque<Queued> = VecDeque::new();
+    loop {
+        let mut group: Vec<Queued> = Vec::new();
+        // The other writer may wait for the next one while it holds the queue.
+        let waiting = match later.is_empty() {
+            true => Some(queue.lock().await),
+            false => queue.try_lock().ok(),
+        };
+        if let Some(mut queue) = waiting {
+            if later.is_empty() {
+                let Some(first) = queue.recv().await else { return };
+                later.push_back(first);
+            }
+            while later.len() < MAX_GROUP
+                && let Ok(next) = queue.try_recv()
+            {
+                later.push_back(next);
+            }
+        }
+        // Two of one chain do not fit into one statement.
+        let mut chains = BTreeSet::new();
+        for it in std::mem::take(&mut later) {
+            match chains.insert(it.0.chain) {
+                true => group.push(it),
+                false => later.push_back(it),
+            }
+        }
+        let (shipments, waiting): (Vec<CheckedShipment>, Vec<_>) = group.into_iter().unzip();
+        match ship(&server.database, &shipments).await {
+            Ok(moved) => {
+                for (shipment, tell) in shipments.iter().zip(waiting) {
+                    // Whoever went away ships again, and hears then that it is there.
+                    drop(tell.send(Ok(moved.contains(&shipment.chain))));
+                }
+            }
+            // One that the database refuses does not keep the others out.
+            Err(_) if shipments.len() > 1 => {
+                for (shipment, tell) in shipments.into_iter().zip(waiting) {
+                    let chain = shipment.chain;
+                    let done = ship(&server.database, &[shipment]).await;
+                    drop(
+                        tell.send(
+                            done.map(|it| it.contains(&chain)).map_err(|err| err.to_string()),
+                        ),
+                    );
+                }
+            }
+            Err(err) => {
+                for tell in waiting {
+                    drop(tell.send(Err(err.to_string())));
+                }
+            }
+        }
+    }
+}
+
+/// Seals, whenever it is this instance's turn.
+async fn seal(server: Arc<FleetServer>, key: SigningKey, every: Duration) {
+    loop {
+        let (fleet, seconds) = (&server.anchor.name, every.as_secs_f64());
+        if let Err(err) = seals::seal(&server.database, fleet, &key, seconds).await {
+            tracing::warn!("cannot seal: {err}");
+        }
+        tokio::time::sleep(every.min(LOOK)).await;
+    }
+}
+
+/// Looks at what other instances have changed.
+async fn look(server: Arc<FleetServer>) {
+    let mut away = false;
+    loop {
+        tokio::time::sleep(LOOK).await;
+        match look_once(&server, away).await {
+            Ok(()) if away => {
+                tracing::warn!("the database answers again");
+                away = false;
+            }
+            Ok(()) => {}
+            Err(err) if !away => {
+                tracing::warn!("{err}; machines keep their records until it does");
+                away = true;
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+async fn look_once(server: &FleetServer, was_away: bool) -> Result<(), ServerError> {
+    let changed = machines::changed(&server.database).await?;
+    {
+        let mut known = lock(&server.machines);
+        // What changed while the database was away is looked up again.
+        if was_away {
+            known.clear();
+        }
+        known.extend(changed.into_iter().map(|it| (it.id, it)));
+    }
+    if documents::newest(&server.database).await? != server.documents().number {
+        server.set_documents(documents::current(&server.database, &server.anchor).await?);
+    }
+    Ok(())
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,76 @@
+//! The documents of the fleet: every bundle that was pushed, numbered. What is in them is checked whenever it is read.
+
+use eclusa_fleet::{DocumentBundle, FleetAnchor, Membership, TakenDocuments};
+use tokio_postgres::types::Type;
+
+use crate::{Database, ServerError};
+
+/// A version that satisfies every `needs`: the server carries a policy that it need not understand.
+pub(crate) const ANY_PROGRAM: &str = "1000000";
+
+/// The documents in force, and their number.
+#[derive(Clone)]
+pub(crate) struct CurrentDocuments {
+    pub(crate) number: u64,
+    pub(crate) held: Membership,
+}
+
+/// The newest documents.
+pub(crate) async fn current(
+    database: &Database,
+    anchor: &FleetAnchor,
+) -> Result<CurrentDocuments, ServerError> {
+    let sql = "select number, text from documents order by number desc limit 1";
+    let rows = database.query(sql, &[]).await?;
+    let row = rows.first().ok_or_else(|| {
+        ServerError::Schema(
+            "the database holds no documents; run `eclusa fleet migrate`".to_owned(),
+        )
+    })?;
+    let number = u64::try_from(row.get::<_, i64>(0)).unwrap_or_default();
+    Ok(CurrentDocuments { number, held: Membership::load(row.get(1), anchor)? })
+}
+
+/// The number of the newest documents.
+pub(crate) async fn newest(database: &Database) -> Result<u64, ServerError> {
+    let rows = database.query("select coalesce(max(number), 0) from documents", &[]).await?;
+    Ok(rows.first().and_then(|it| u64::try_from(it.get::<_, i64>(0)).ok()).unwrap_or(0))
+}
+
+/// Takes newer documents, as a machine would: enough keys signed them, and nothing in them goes back.
+pub(crate) async fn push(
+    database: &Database,
+    current: &CurrentDocuments,
+    offered: DocumentBundle,
+    anchor: &FleetAnchor,
+    now: u64,
+) -> Result<CurrentDocuments, ServerError> {
+    let usable = |_, _: &_| Ok(());
+    let (held, taken) = current.held.take(offered, anchor, (now, ANY_PROGRAM), usable)?;
+    if taken == TakenDocuments::Unchanged {
+        return Ok(current.clone());
+    }
+    // By the clock, so that no number comes twice, also where the database was set back.
+    let number = now.max(current.number + 1);
+    insert(database, number, &held).await?;
+    Ok(CurrentDocuments { number, held })
+}
+
+/// Keeps documents under this number, if it is higher than all others: otherwise somebody else pushed meanwhile.
+pub(crate) async fn insert(
+    database: &Database,
+    number: u64,
+    held: &Membership,
+) -> Result<(), ServerError> {
+    let number = i64::try_from(number).unwrap_or(i64::MAX);
+    let sql = "
+insert into documents (number, text) select $1, $2 where not exists (select from documents where number >= $1)
+on conflict do nothing returning 1";
+    let kept = database.query(sql, &[(&number, Type::INT8), (&held.to_text(), Type::TEXT)]).await?;
+    match kept.is_empty() {
+        false => Ok(()),
+        true => Err(ServerError::Schema(
+            "somebody else pushed documents at the same moment; push again".to_owned(),
+        )),
+    }
+}

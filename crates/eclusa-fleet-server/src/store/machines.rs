@@ -1,0 +1,107 @@
+//! Machines: let in by an invite, known by their key.
+
+use eclusa_fleet::{
+    Invite, MachinePublicKey,
+    wire::{InForce, SyncRequest},
+};
+use tokio_postgres::types::Type;
+
+use crate::{Database, ServerError};
+
+/// A machine as the server knows it.
+#[derive(Debug, Clone)]
+pub(crate) struct KnownMachine {
+    pub(crate) id: u32,
+    pub(crate) key: [u8; 32],
+    /// Why nothing is taken from it, if nothing is.
+    pub(crate) stopped: Option<String>,
+}
+
+/// Lets a machine in, if the invite may still be used. The same key again is the same machine, and counts once.
+pub(crate) async fn enrol(
+    database: &Database,
+    invite: &Invite,
+    key: MachinePublicKey,
+    name: &str,
+) -> Result<Option<u32>, ServerError> {
+    // One statement: the use of the invite and the machine are kept together or not at all.
+    let sql = "
+with known as (select id from machines where key = $1),
+used as (
+  insert into invites as i (id, uses) select $2, 1 where not exists (select from known) and $3 > 0
+  on conflict (id) do update set uses = i.uses + 1, last_used = now() where i.uses < $3
+  returning 1),
+new as (
+  insert into machines (name, key, labels, ephemeral, invite)
+  select $4, $1, $5::text::jsonb, $6, $2 from used returning id)
+select id from known union all select id from new";
+    let labels = serde_json::to_string(&invite.labels).unwrap_or_default();
+    let (key, uses) = (key.0.to_vec(), i32::try_from(invite.uses).unwrap_or(i32::MAX));
+    let rows = database
+        .query(
+            sql,
+            &[
+                (&key, Type::BYTEA),
+                (&invite.id, Type::TEXT),
+                (&uses, Type::INT4),
+                (&name, Type::TEXT),
+                (&labels, Type::TEXT),
+                (&invite.ephemeral, Type::BOOL),
+            ],
+        )
+        .await?;
+    Ok(rows.first().and_then(|it| u32::try_from(it.get::<_, i32>(0)).ok()))
+}
+
+/// A machine by its number.
+pub(crate) async fn find(
+    database: &Database,
+    machine: u32,
+) -> Result<Option<KnownMachine>, ServerError> {
+    let id = i32::try_from(machine).unwrap_or(0);
+    let sql = "select id, key, stopped from machines where id = $1";
+    let rows = database.query(sql, &[(&id, Type::INT4)]).await?;
+    Ok(rows.first().and_then(read))
+}
+
+/// Machines that changed within the last seconds.
+pub(crate) async fn changed(database: &Database) -> Result<Vec<KnownMachine>, ServerError> {
+    let sql = "select id, key, stopped from machines where changed > now() - interval '1 minute'";
+    let rows = database.query(sql, &[]).await?;
+    Ok(rows.iter().filter_map(read).collect())
+}
+
+fn read(row: &tokio_postgres::Row) -> Option<KnownMachine> {
+    let id = u32::try_from(row.get::<_, i32>(0)).ok()?;
+    let key = row.get::<_, &[u8]>(1).try_into().ok()?;
+    Some(KnownMachine { id, key, stopped: row.get(2) })
+}
+
+/// Notes what a machine says of itself.
+pub(crate) async fn saw(
+    database: &Database,
+    machine: u32,
+    said: &SyncRequest,
+) -> Result<(), ServerError> {
+    let number = |it: u64| i64::try_from(it).unwrap_or(i64::MAX);
+    let InForce { root, policy, people } = said.in_force;
+    let (root, policy, people) = (number(root), number(policy), number(people));
+    let id = i32::try_from(machine).unwrap_or(0);
+    let (program, trouble) = (text(&said.program), said.trouble.as_deref().map(text));
+    let sql = "
+update machines set seen = now(), program = $2, root = $3, policy = $4, people = $5, trouble = $6 where id = $1";
+    let values: [crate::database::Parameter<'_>; 6] = [
+        (&id, Type::INT4),
+        (&program, Type::TEXT),
+        (&root, Type::INT8),
+        (&policy, Type::INT8),
+        (&people, Type::INT8),
+        (&trouble, Type::TEXT),
+    ];
+    database.query(sql, &values).await.map(drop)
+}
+
+/// A text that a machine wrote, as PostgreSQL can keep it: without NUL, and not too long.
+pub(crate) fn text(text: &str) -> String {
+    text.chars().filter(|it| *it != '\0').take(500).collect()
+}

@@ -1,0 +1,78 @@
+//! What a machine knows of its server: its number there, and how far each of its logs was shipped.
+
+use std::collections::BTreeMap;
+
+use eclusa::audit::Head;
+use serde::{Deserialize, Serialize};
+
+use crate::{FleetError, wire::ChainHead};
+
+/// How long records may wait to be shipped where the policy does not say, in milliseconds.
+pub const DEFAULT_OFFLINE: u64 = 24 * 3_600 * 1_000;
+
+/// A machine that was enrolled at a server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MachineState {
+    /// Its number there.
+    pub machine: u32,
+    /// The address of the server.
+    pub server: String,
+    /// How far the server's clock is ahead of this machine's, in milliseconds.
+    #[serde(default)]
+    pub offset: i64,
+    /// When everything was last known to be at the server, in milliseconds since 1970.
+    pub caught_up: u64,
+    /// The number of the documents that were last fetched.
+    #[serde(default)]
+    pub documents: u64,
+    /// Why the server takes nothing from this machine for now, if it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspended: Option<String>,
+    /// Its stores, by what they call themselves.
+    #[serde(default)]
+    pub stores: BTreeMap<String, ShippedStore>,
+}
+
+/// How far a store was shipped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShippedStore {
+    /// The number of its chain at the server, once it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chain: Option<u32>,
+    /// The record behind which its chain begins.
+    pub begins: ChainHead,
+    /// The last record that is at the server.
+    pub shipped: ChainHead,
+    /// Why it goes no further, if it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<String>,
+}
+
+impl ShippedStore {
+    /// A store of which nothing was shipped, from this record on.
+    pub fn begin(behind: Head) -> ShippedStore {
+        let head = ChainHead::from(behind);
+        ShippedStore { chain: None, begins: head.clone(), shipped: head, stopped: None }
+    }
+}
+
+impl MachineState {
+    /// Reads what is kept.
+    pub fn parse(text: &str) -> Result<MachineState, FleetError> {
+        serde_json::from_str(text).map_err(|err| {
+            FleetError::malformed(format!("what is kept of the server cannot be read: {err}"))
+        })
+    }
+
+    /// How it is kept.
+    pub fn to_text(&self) -> String {
+        // Texts and numbers can always be written.
+        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+    }
+
+    /// Why nothing is shipped, or not from every store.
+    pub fn stopped(&self) -> Option<&str> {
+        let of_store = || self.stores.values().find_map(|it| it.stopped.as_deref());
+        self.suspended.as_deref().or_else(of_store)
+    }
+}
