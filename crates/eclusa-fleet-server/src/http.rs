@@ -36,7 +36,7 @@ pub(crate) const MAX_BODY: usize = 256 << 10;
 pub(crate) type Answer = Response<Full<Bytes>>;
 
 /// Why a request is refused.
-pub(crate) struct Refusal {
+pub(crate) struct HttpRefusal {
     status: StatusCode,
     body: RefusedRequest,
 }
@@ -84,23 +84,26 @@ async fn answer(server: &FleetServer, request: Request<Incoming>) -> Answer {
         ("POST", "/v1/sync") => sync::sync(server, request).await,
         ("GET", "/v1/documents") => documents::get(server, request).await,
         ("POST", "/v1/documents") => documents::push(server, request).await,
-        _ => Err(Refusal::new(StatusCode::NOT_FOUND, "there is nothing at this address")),
+        _ => Err(HttpRefusal::new(StatusCode::NOT_FOUND, "there is nothing at this address")),
     };
-    answered.unwrap_or_else(Refusal::into_answer)
+    answered.unwrap_or_else(HttpRefusal::into_answer)
 }
 
-impl Refusal {
-    pub(crate) fn new(status: StatusCode, error: impl ToString) -> Refusal {
-        Refusal { status, body: RefusedRequest { error: error.to_string(), ..Default::default() } }
+impl HttpRefusal {
+    pub(crate) fn new(status: StatusCode, error: impl ToString) -> HttpRefusal {
+        HttpRefusal {
+            status,
+            body: RefusedRequest { error: error.to_string(), ..Default::default() },
+        }
     }
 
     /// The machine is to come later.
-    pub(crate) fn later(error: impl ToString) -> Refusal {
-        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, error)
+    pub(crate) fn later(error: impl ToString) -> HttpRefusal {
+        HttpRefusal::new(StatusCode::SERVICE_UNAVAILABLE, error)
     }
 
     /// What the server has in place of what was expected.
-    pub(crate) fn with_head(mut self, head: eclusa_fleet::wire::ChainHead) -> Refusal {
+    pub(crate) fn with_head(mut self, head: eclusa_fleet::wire::ChainHead) -> HttpRefusal {
         self.body.head = Some(head);
         self
     }
@@ -115,14 +118,14 @@ impl Refusal {
     }
 }
 
-impl From<ServerError> for Refusal {
-    fn from(err: ServerError) -> Refusal {
+impl From<ServerError> for HttpRefusal {
+    fn from(err: ServerError) -> HttpRefusal {
         match err {
-            ServerError::Fleet(err) => Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, err),
-            ServerError::Schema(why) => Refusal::new(StatusCode::CONFLICT, why),
+            ServerError::Fleet(err) => HttpRefusal::new(StatusCode::UNPROCESSABLE_ENTITY, err),
+            ServerError::Schema(why) => HttpRefusal::new(StatusCode::CONFLICT, why),
             err => {
                 tracing::warn!("{err}");
-                Refusal::later("the database is away; come again later")
+                HttpRefusal::later("the database is away; come again later")
             }
         }
     }
@@ -137,28 +140,33 @@ pub(crate) fn json(status: StatusCode, body: &impl Serialize) -> Answer {
 }
 
 /// The whole body, if it comes in time and is not too long.
-pub(crate) async fn read_body(body: Incoming, max: usize) -> Result<Bytes, Refusal> {
+pub(crate) async fn read_body(body: Incoming, max: usize) -> Result<Bytes, HttpRefusal> {
     match tokio::time::timeout(BODY_TIME, Limited::new(body, max).collect()).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(err)) if err.is::<LengthLimitError>() => Err(Refusal::new(
+        Ok(Err(err)) if err.is::<LengthLimitError>() => Err(HttpRefusal::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             format!("the request is larger than {max} bytes; send less at once"),
         )),
-        Ok(Err(_)) => Err(Refusal::new(StatusCode::BAD_REQUEST, "the request was not sent whole")),
-        Err(_) => Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "the request came too slowly")),
+        Ok(Err(_)) => {
+            Err(HttpRefusal::new(StatusCode::BAD_REQUEST, "the request was not sent whole"))
+        }
+        Err(_) => Err(HttpRefusal::new(StatusCode::REQUEST_TIMEOUT, "the request came too slowly")),
     }
 }
 
-pub(crate) fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
+pub(crate) fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, HttpRefusal> {
     serde_json::from_slice(body).map_err(|err| {
-        Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, format!("the request cannot be read: {err}"))
+        HttpRefusal::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            format!("the request cannot be read: {err}"),
+        )
     })
 }
 
 /// Who signed a request, which was signed at about this time. The signature is checked once the body is here.
-pub(crate) fn author(request: &Request<Incoming>) -> Result<RequestAuthor, Refusal> {
+pub(crate) fn author(request: &Request<Incoming>) -> Result<RequestAuthor, HttpRefusal> {
     let header = request.headers().get(AUTHORIZATION).and_then(|it| it.to_str().ok());
-    let refused = |why: String| Refusal::new(StatusCode::UNAUTHORIZED, why);
+    let refused = |why: String| HttpRefusal::new(StatusCode::UNAUTHORIZED, why);
     let author: RequestAuthor = header
         .unwrap_or_default()
         .parse()
@@ -178,10 +186,10 @@ pub(crate) async fn from_machine(
     server: &FleetServer,
     request: Request<Incoming>,
     max: usize,
-) -> Result<FromMachine, Refusal> {
+) -> Result<FromMachine, HttpRefusal> {
     let author = author(&request)?;
     let unknown = || {
-        Refusal::new(
+        HttpRefusal::new(
             StatusCode::UNAUTHORIZED,
             "no machine with this number and key is enrolled; enrol again with `eclusa fleet enroll CODE`",
         )
@@ -200,7 +208,7 @@ pub(crate) async fn from_machine(
         return Err(unknown());
     }
     if let Some(why) = &machine.stopped {
-        return Err(Refusal::new(
+        return Err(HttpRefusal::new(
             StatusCode::LOCKED,
             format!("nothing is taken from this machine: {why}"),
         ));

@@ -10,6 +10,7 @@ mod export;
 mod http;
 mod maintain;
 mod schema;
+mod serve;
 mod server;
 mod store;
 
@@ -18,5 +19,6 @@ pub use error::ServerError;
 pub use export::export;
 pub use maintain::{Keep, Maintained, maintain};
 pub use schema::migrate;
-pub use server::{ServerOptions, serve};
+pub use serve::serve;
+pub use server::ServerOptions;
 pub use store::read::{CallFilter, FoundCall, calls};

@@ -67,7 +67,6 @@ pub(crate) async fn prepare(database: &Database) -> Result<(), ServerError> {
 /// Makes the partitions of the next days, and drops those that are older than they are kept. Before a day of records goes,
 /// each chain notes up to where it was cut.
 pub async fn maintain(database: &Database, keep: Keep) -> Result<Maintained, ServerError> {
-    crate::schema::check(database).await?;
     prepare(database).await?;
     let now = SystemClock.unix_ms();
     let mut dropped = Vec::new();

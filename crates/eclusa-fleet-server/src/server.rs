@@ -8,12 +8,12 @@ use std::{
 
 use eclusa_fleet::{FleetAnchor, SigningKey, SigningRole};
 use tokio::{
-    net::TcpListener,
     sync::{Semaphore, mpsc, oneshot, watch},
+    task::JoinSet,
 };
 
 use crate::{
-    Database, ServerError, http, schema,
+    Database, ServerError, schema,
     store::{
         documents::{self, CurrentDocuments},
         machines::{self, KnownMachine},
@@ -66,12 +66,10 @@ pub(crate) struct FleetServer {
     news: watch::Sender<u64>,
 }
 
-/// Serves until `stop` resolves.
-pub async fn serve(
+/// Starts an instance, and what it does beside answering: that ends when it is dropped.
+pub(crate) async fn start(
     options: ServerOptions,
-    listener: TcpListener,
-    stop: impl Future<Output = ()>,
-) -> Result<(), ServerError> {
+) -> Result<(Arc<FleetServer>, JoinSet<()>), ServerError> {
     let ServerOptions { database, seal_key, seal_every } = options;
     schema::check(&database).await?;
     let anchor = schema::fleet(&database).await?;
@@ -97,7 +95,7 @@ pub async fn serve(
         shipments,
     });
     let queued = Arc::new(tokio::sync::Mutex::new(queued));
-    let mut beside = tokio::task::JoinSet::new();
+    let mut beside = JoinSet::new();
     for _ in 0..WRITERS {
         beside.spawn(write(server.clone(), queued.clone()));
     }
@@ -105,10 +103,7 @@ pub async fn serve(
     if let Some(key) = seal_key {
         beside.spawn(seal(server.clone(), key, seal_every));
     }
-    tokio::select! {
-        served = http::accept(server, listener) => served,
-        () = stop => Ok(()),
-    }
+    Ok((server, beside))
 }
 
 impl FleetServer {

@@ -4,13 +4,13 @@ use eclusa::audit::{Clock as _, SystemClock};
 use eclusa_fleet::{DocumentBundle, wire::NumberedDocuments};
 use hyper::{Request, StatusCode, body::Incoming};
 
-use super::{Answer, MAX_BODY, Refusal, from_machine, json, read_body};
+use super::{Answer, HttpRefusal, MAX_BODY, from_machine, json, read_body};
 use crate::{server::FleetServer, store::documents};
 
 pub(super) async fn get(
     server: &FleetServer,
     request: Request<Incoming>,
-) -> Result<Answer, Refusal> {
+) -> Result<Answer, HttpRefusal> {
     from_machine(server, request, MAX_BODY).await?;
     let current = server.documents();
     let documents = current.held.documents().clone();
@@ -20,13 +20,13 @@ pub(super) async fn get(
 pub(super) async fn push(
     server: &FleetServer,
     request: Request<Incoming>,
-) -> Result<Answer, Refusal> {
+) -> Result<Answer, HttpRefusal> {
     let Ok(_room) = server.pushing.try_acquire() else {
-        return Err(Refusal::later("others bring documents at this moment; come again later"));
+        return Err(HttpRefusal::later("others bring documents at this moment; come again later"));
     };
     let body = read_body(request.into_body(), DocumentBundle::MAX_BYTES).await?;
     let unreadable =
-        |err: &dyn std::fmt::Display| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, err);
+        |err: &dyn std::fmt::Display| HttpRefusal::new(StatusCode::UNPROCESSABLE_ENTITY, err);
     let text = std::str::from_utf8(&body).map_err(|err| unreadable(&err))?;
     let offered = DocumentBundle::parse(text).map_err(|err| unreadable(&err))?;
     let (database, now) = (&server.database, SystemClock.unix_ms());

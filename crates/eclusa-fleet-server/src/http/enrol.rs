@@ -7,7 +7,7 @@ use eclusa_fleet::{
 };
 use hyper::{Request, StatusCode, body::Incoming};
 
-use super::{Answer, MAX_BODY, Refusal, author, json, read_body, read_json};
+use super::{Answer, HttpRefusal, MAX_BODY, author, json, read_body, read_json};
 use crate::{
     server::FleetServer,
     store::machines::{self, text},
@@ -16,11 +16,11 @@ use crate::{
 pub(super) async fn enrol(
     server: &FleetServer,
     request: Request<Incoming>,
-) -> Result<Answer, Refusal> {
+) -> Result<Answer, HttpRefusal> {
     let author = author(&request)?;
     let body = read_body(request.into_body(), MAX_BODY).await?;
     let asked: EnrolRequest = read_json(&body)?;
-    let refused = |why: &dyn std::fmt::Display| Refusal::new(StatusCode::FORBIDDEN, why);
+    let refused = |why: &dyn std::fmt::Display| HttpRefusal::new(StatusCode::FORBIDDEN, why);
     let key = MachinePublicKey::from_base64(&asked.key).map_err(|err| refused(&err))?;
     let line =
         RequestLine { fleet: &server.anchor.name, method: "POST", path: "/v1/enroll", body: &body };

@@ -7,7 +7,7 @@ use eclusa_fleet::{
 };
 use hyper::{Request, StatusCode, body::Incoming};
 
-use super::{Answer, FromMachine, MAX_BODY, Refusal, from_machine, json, read_json};
+use super::{Answer, FromMachine, HttpRefusal, MAX_BODY, from_machine, json, read_json};
 use crate::{
     server::FleetServer,
     store::{call_fields, chains, ship::CheckedShipment},
@@ -19,28 +19,28 @@ const MAX_SEQ: u64 = 1 << 62;
 pub(super) async fn begin(
     server: &FleetServer,
     request: Request<Incoming>,
-) -> Result<Answer, Refusal> {
+) -> Result<Answer, HttpRefusal> {
     let FromMachine { machine, body, .. } = from_machine(server, request, MAX_BODY).await?;
     let asked: ChainRequest = read_json(&body)?;
     let begins = asked.begins.head().filter(|it| it.seq <= MAX_SEQ).ok_or_else(|| {
-        Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "`begins` is not the head of a chain")
+        HttpRefusal::new(StatusCode::UNPROCESSABLE_ENTITY, "`begins` is not the head of a chain")
     })?;
     let begun = chains::begin(&server.database, machine.id, &asked, begins).await?;
-    let begun = begun.ok_or_else(|| Refusal::later("the chain is being begun; come again"))?;
+    let begun = begun.ok_or_else(|| HttpRefusal::later("the chain is being begun; come again"))?;
     Ok(json(StatusCode::OK, &begun))
 }
 
 pub(super) async fn ship(
     server: &FleetServer,
     request: Request<Incoming>,
-) -> Result<Answer, Refusal> {
+) -> Result<Answer, HttpRefusal> {
     // Before the body is read: who comes when all hands are full is told so at once.
     let Ok(_room) = server.room.try_acquire() else {
-        return Err(Refusal::later("too many shipments at once; come again later"));
+        return Err(HttpRefusal::later("too many shipments at once; come again later"));
     };
     let FromMachine { machine, query, body } = from_machine(server, request, MAX_SHIPMENT).await?;
     let (chain, before) = place(&query).ok_or_else(|| {
-        Refusal::new(
+        HttpRefusal::new(
             StatusCode::UNPROCESSABLE_ENTITY,
             "`chain`, `before` and `previous` must say where the shipment belongs",
         )
@@ -50,7 +50,7 @@ pub(super) async fn ship(
             ShipmentError::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             _ => StatusCode::UNPROCESSABLE_ENTITY,
         };
-        Refusal::new(status, err)
+        HttpRefusal::new(status, err)
     })?;
     let last = records.last().map_or(before, |it| Head { seq: it.seq, hash: it.hash });
     let (calls, late) = call_fields::of_records(&records);
@@ -60,16 +60,16 @@ pub(super) async fn ship(
         return Ok(json(StatusCode::OK, &ChainHead::from(last)));
     }
     let Some(found) = chains::find(&server.database, machine, chain).await? else {
-        return Err(Refusal::new(
+        return Err(HttpRefusal::new(
             StatusCode::NOT_FOUND,
             "this machine has no such chain; begin it with `POST /v1/chains`",
         ));
     };
     if let Some(why) = found.stopped {
-        return Err(Refusal::new(StatusCode::LOCKED, format!("the chain is stopped: {why}")));
+        return Err(HttpRefusal::new(StatusCode::LOCKED, format!("the chain is stopped: {why}")));
     }
     let why = "the chain is at another record; go on from there";
-    Err(Refusal::new(StatusCode::CONFLICT, why).with_head(found.head))
+    Err(HttpRefusal::new(StatusCode::CONFLICT, why).with_head(found.head))
 }
 
 /// Where a shipment belongs: its chain, and the head behind which it begins.

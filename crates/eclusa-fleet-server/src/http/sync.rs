@@ -6,7 +6,7 @@ use eclusa::audit::{Clock as _, SystemClock};
 use eclusa_fleet::wire::{SyncAnswer, SyncRequest};
 use hyper::{Request, StatusCode, body::Incoming};
 
-use super::{Answer, FromMachine, MAX_BODY, Refusal, from_machine, json, read_json};
+use super::{Answer, FromMachine, HttpRefusal, MAX_BODY, from_machine, json, read_json};
 use crate::{
     server::FleetServer,
     store::{chains, machines},
@@ -18,7 +18,7 @@ const MAX_WAIT: u64 = 25;
 pub(super) async fn sync(
     server: &FleetServer,
     request: Request<Incoming>,
-) -> Result<Answer, Refusal> {
+) -> Result<Answer, HttpRefusal> {
     let FromMachine { machine, body, .. } = from_machine(server, request, MAX_BODY).await?;
     let said: SyncRequest = read_json(&body)?;
     machines::saw(&server.database, machine.id, &said).await?;

@@ -62,7 +62,7 @@ fn a_shipment_is_kept_once_however_often_it_is_sent() {
     // Two servers side by side, and everybody at one moment.
     let codes: Vec<u16> = thread::scope(|scope| {
         let send = |at: usize| {
-            let server = if at % 2 == 0 { &trail.server.url } else { &other.url };
+            let server = if at.is_multiple_of(2) { &trail.server.url } else { &other.url };
             let (own, packed) = (&own, &packed);
             scope.spawn(move || own.ship(server, packed).0)
         };
