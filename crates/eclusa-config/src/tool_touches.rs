@@ -13,7 +13,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub(super) struct Touching {
     /// Each thing, or where in the arguments it is named.
-    touched: Vec<(Kind, Place)>,
+    touched: Vec<(Kind, TouchedName)>,
     reads: bool,
     writes: bool,
     hosts: bool,
@@ -51,7 +51,7 @@ enum Kind {
 
 /// Where the name of something that is touched comes from.
 #[derive(Debug, Clone)]
-enum Place {
+enum TouchedName {
     Argument(Pointer),
     Fixed(String),
 }
@@ -93,8 +93,8 @@ impl Touching {
         let mut touches = Vec::new();
         for (kind, place) in &self.touched {
             match place {
-                Place::Fixed(name) => touches.push(touch(*kind, &Value::from(name.as_str()))),
-                Place::Argument(pointer) => match pointer.find(args) {
+                TouchedName::Fixed(name) => touches.push(touch(*kind, &Value::from(name.as_str()))),
+                TouchedName::Argument(pointer) => match pointer.find(args) {
                     None | Some(Value::Null) => {}
                     Some(Value::Array(items)) => {
                         touches.extend(items.iter().map(|it| touch(*kind, it)));
@@ -147,7 +147,7 @@ fn read_place(
     kind: Kind,
     place: &Spanned<String>,
     known: &Map<String, Value>,
-) -> Option<(Kind, Place)> {
+) -> Option<(Kind, TouchedName)> {
     if kind != Kind::Run && !place.it.starts_with('/') {
         let names = known.keys().map(String::as_str);
         let upwards = kind != Kind::Fetch && place.it.split('/').any(|it| it == "..");
@@ -161,7 +161,7 @@ fn read_place(
             let help = format!("write `/{name}`, or `./{name}` for the file of that name");
             source.wrong(Problem::new(&place.span, text).help(help));
         }
-        return Some((kind, Place::Fixed(place.it.clone())));
+        return Some((kind, TouchedName::Fixed(place.it.clone())));
     }
     let pointer = source.keep(&place.span, Pointer::new(&place.it))?;
     if !known.contains_key(pointer.head()) {
@@ -170,5 +170,5 @@ fn read_place(
         let names = names.iter().map(String::as_str);
         source.wrong(Problem::new(&place.span, text).nearest(&place.it, names));
     }
-    Some((kind, Place::Argument(pointer)))
+    Some((kind, TouchedName::Argument(pointer)))
 }

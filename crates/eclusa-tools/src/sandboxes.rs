@@ -8,13 +8,8 @@
 
 use std::{
     ffi::OsString,
-    fs::File,
-    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
-    sync::{
-        Arc, Mutex, OnceLock, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use eclusa::{policy::HiddenPaths, settings::RequiredEnforcement, workspace::SnapshotError};
@@ -38,6 +33,7 @@ mod settings;
 mod stage;
 mod survey;
 mod tracking;
+mod unnamed_file;
 
 pub use order::{CommandOrder, ProgramStart, Writes};
 pub use running::{Ran, RunError, Running};
@@ -53,6 +49,7 @@ use survey::{Found, Survey};
 
 pub(crate) use survey::hidden_beneath;
 pub use tracking::WriteTracking;
+pub(crate) use unnamed_file::unnamed_file;
 
 /// Makes sandboxes. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -365,20 +362,6 @@ impl Sandboxes {
         let serving = serving.map_err(|source| RunError::Layer { path, source })?;
         Ok(Network { serving, attempts })
     }
-}
-
-/// A file that nobody else can open, and that is gone with the last handle.
-#[expect(clippy::disallowed_methods, reason = "its name goes at once")]
-pub(crate) fn unnamed_file(directory: &Path) -> std::io::Result<File> {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    private(directory)?;
-    let (id, number) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-    let path = directory.join(format!("output-{id}-{number}"));
-    let mut options = File::options();
-    let file =
-        options.read(true).write(true).create(true).truncate(true).mode(0o600).open(&path)?;
-    std::fs::remove_file(&path)?;
-    Ok(file)
 }
 
 /// Makes a directory that nobody else can look into, and those that lead to it.

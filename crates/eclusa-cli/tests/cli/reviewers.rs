@@ -310,7 +310,7 @@ fn checkpoint_and_reverse_thinking_come_before_after_or_instead_of_each_other() 
                 |(name, answer)| {
                     let note = world.path("steps").display().to_string();
                     let text = format!(
-                        "echo {name} >> {note}; echo '{{\"{answer}\", \"reason\": \"fine\"}}'"
+                        "echo {name} >> '{note}'; echo '{{\"{answer}\", \"reason\": \"fine\"}}'"
                     );
                     world.script(name, &text)
                 },

@@ -96,7 +96,7 @@ impl Reading {
         if self.skips || part.is_empty() {
             return false;
         }
-        let room = MAX_MESSAGE.saturating_sub(self.line.len()) + 1;
+        let room = (MAX_MESSAGE + 1).saturating_sub(self.line.len());
         self.line.extend_from_slice(part.get(..part.len().min(room)).unwrap_or_default());
         let seen = self.line.len().min(word.len());
         if self.line.get(..seen) != word.as_bytes().get(..seen) {
