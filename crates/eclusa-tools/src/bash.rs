@@ -24,6 +24,8 @@ mod job_start;
 mod job_view;
 mod long_output;
 mod report;
+mod run_time;
+mod unsigned;
 
 #[cfg(test)]
 mod tests;
@@ -34,11 +36,7 @@ pub use job_view::{JobView, jobs_of, running_jobs};
 use background::Background;
 use directories::Directories;
 use long_output::LongOutput;
-
-/// Time to run, where the call does not say (S1.17).
-const TIME: Duration = Duration::from_secs(30);
-/// Beyond its time a command has a moment to end politely, and its changes are read back.
-const MARGIN: Duration = Duration::from_secs(10);
+use run_time::{MARGIN, TIME, time_for, time_left};
 
 /// Sees the output of a command as it comes.
 type Watcher = Arc<dyn Fn(&[u8]) + Send + Sync>;
@@ -66,7 +64,8 @@ pub struct BashArgs {
     /// The command, as you would type it into bash.
     #[schemars(length(min = 1))]
     command: String,
-    /// How long it may run, in milliseconds, at most 600000. Default 30000.
+    /// How long it may run, in milliseconds, at most 600000. Default 120000, and
+    /// 600000 for what builds, tests or installs.
     #[schemars(range(min = 1, max = 600_000))]
     timeout_ms: Option<u64>,
     /// Another name for `timeout_ms`.
@@ -234,7 +233,8 @@ impl TypedTool for Bash {
     fn time(&self, args: &Value) -> Option<Duration> {
         let said = |name: &str| args.get(name).and_then(Value::as_u64);
         let asked = said("timeout_ms").or(said("timeout")).map(Duration::from_millis);
-        Some(asked.unwrap_or(self.time) + MARGIN)
+        let command = args.get("command").and_then(Value::as_str).unwrap_or_default();
+        Some(asked.unwrap_or_else(|| time_for(command, self.time)) + MARGIN)
     }
 
     fn session_ended(&self, session: &str) {
@@ -244,7 +244,8 @@ impl TypedTool for Bash {
 
     async fn run(&self, args: BashArgs, job: &Job) -> Result<Output, ToolError> {
         let cwd = self.start(job.session(), args.cwd.as_deref())?;
-        let asked = args.timeout_ms.or(args.timeout).map_or(self.time, Duration::from_millis);
+        let usual = time_for(&args.command, self.time);
+        let asked = args.timeout_ms.or(args.timeout).map_or(usual, Duration::from_millis);
         let (time, limit) = time_left(asked, job);
         let command = args.command;
         let session = Some(job.session().to_owned());
@@ -276,7 +277,9 @@ impl TypedTool for Bash {
         let bound = job.bound_files()?;
         let order =
             CommandOrder { writes, command, cwd, time, session, background, hidden, hosts, bound };
+        let signing = self.sandboxes.signing(&order.cwd);
         let (mut ran, long, opened) = self.run_with_hosts(order, job).await?;
+        ran.notes.extend(unsigned::note(&ran.changes, signing));
         if ran.exit.how != How::Code(0) {
             ran.notes.extend(job.needs_service());
         }
@@ -288,14 +291,6 @@ impl TypedTool for Bash {
         let ruled_out = |it: &Path| why.why(it.strip_prefix(root).unwrap_or(it));
         Ok(report::output(ran, limit, &long, &opened, ruled_out))
     }
-}
-
-/// How long a command may run, and how long people believe it may: it ends before the gate gives it
-/// up, so that its output and its changes are kept.
-fn time_left(asked: Duration, job: &Job) -> (Duration, Duration) {
-    let whole = job.deadline().saturating_duration_since(std::time::Instant::now());
-    let left = whole.saturating_sub(MARGIN.min(whole / 10));
-    (asked.min(left.max(Duration::from_millis(1))), asked.min(whole))
 }
 
 /// Told to a command that looks for processes, where some run that it cannot see.

@@ -19,7 +19,9 @@ pub mod files;
 mod git;
 pub mod globs;
 mod hash;
+mod hooks;
 mod pending;
+mod places;
 pub mod private_file;
 mod snapshot;
 mod undo;
@@ -38,7 +40,9 @@ pub use eclusa_text::{is_hidden, is_ignorable, one_line, visible};
 pub use files::{Beneath, Blocked, FileError, Files, Opened, OpenedDirectory};
 pub use git::GitRun;
 pub use hash::{Hash, HashBuilder};
+pub use hooks::{ChangedHook, is_git_hook};
 pub use pending::{PendingError, PendingOutcome, PendingRun, PendingTerms};
+pub use places::Places;
 pub use snapshot::{PutBack, Snapshot, SnapshotError, SnapshotOptions, is_build_output};
 pub use undo::{
     ChangedBy, Compacted, DroppedUndo, Retention, UndoConflict, UndoEntry, UndoError, UndoStatus,

@@ -1,5 +1,5 @@
-//! A command that fails for want of a host, where a person said yes to it or where it was tried
-//! without a network: the host is asked about, and the command runs again.
+//! A command that fails for want of a host, whatever it is: a person is asked about the host, and the command runs
+//! again.
 
 use eclusa::{Job, ToolError};
 use eclusa_net::HostPattern;
@@ -12,9 +12,9 @@ use crate::sandboxes::{CommandOrder, Ran, WriteTracking, Writes};
 const MAX_HOST_QUESTIONS: u32 = 3;
 
 impl Bash {
-    /// Runs a command. Where a person said yes to it and it failed for hosts that it could not reach,
-    /// they are asked about those, and it runs again: what the first run changed is thrown away. So
-    /// it is with what only fetches, however it ended: nobody was asked about that before. The hosts
+    /// Runs a command. Where it failed for hosts that it could not reach, a person is asked about
+    /// those, and it runs again: what the first run changed is thrown away. So it is with what only
+    /// fetches, however it ended: nobody was asked about that before. The hosts
     /// that were opened so come with what it did.
     pub(super) async fn run_with_hosts(
         &self,
@@ -24,7 +24,7 @@ impl Bash {
         let settings = self.sandboxes.settings();
         let staged = order.writes == Writes::Staged
             && self.sandboxes.write_tracking() != WriteTracking::Nothing;
-        let may_ask = job.is_approved() || job.is_tried();
+        let may_ask = job.is_approved() || job.asks_a_person();
         let mut questions = if staged && may_ask { MAX_HOST_QUESTIONS } else { 0 };
         let mut opened: Vec<String> = Vec::new();
         loop {

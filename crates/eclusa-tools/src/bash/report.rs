@@ -7,6 +7,7 @@ use std::{
 };
 
 use eclusa::{HumanDuration, Output, WholeOutput};
+use eclusa_git::is_in_git_directory;
 use eclusa_sandbox::{Ended, Exit, How, Refusal, proxy::Attempt};
 use serde_json::json;
 
@@ -86,6 +87,7 @@ pub(super) fn output(
     let sandbox = Some(sandbox);
     let mut remarks: Vec<String> = attempts.iter().map(talked).collect();
     remarks.extend(notes);
+    remarks.extend(error.iter().map(|it| format!("it failed: {it}")));
     let data = Some(data);
     Output { text, data, changes, staged, error, remarks, sandbox, whole, ..Output::default() }
 }
@@ -112,6 +114,9 @@ fn talked(attempt: &Attempt) -> String {
 /// What the sandbox did not let it do, and the smallest grant that would.
 fn refusal(refusal: &Refusal, ruled_out: impl Fn(&Path) -> Option<String>) -> String {
     let grant = match refusal {
+        Refusal::Write(path) if is_in_git_directory(path) => {
+            ": it lies in a repository that is not the one of this workspace"
+        }
         Refusal::Write(_) => {
             "; commands write to the workspace, to /tmp and to the caches of tools: allow another \
              directory with `commands.writable`"
