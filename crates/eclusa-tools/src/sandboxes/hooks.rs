@@ -40,7 +40,7 @@ pub(super) fn hooks(
         by.is_some_and(|by| words().any(|it| by.contains(&it)))
     };
     let mut told: Vec<String> =
-        changed.iter().filter(|it| runs(&it.name())).map(|it| did_not_run(it)).collect();
+        changed.iter().filter(|it| runs(&it.name())).map(did_not_run).collect();
     // The others are not run either.
     if told.is_empty() && RUN_BY.iter().any(|it| runs(it.0)) {
         told.extend(
