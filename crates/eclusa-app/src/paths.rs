@@ -8,7 +8,10 @@ use std::{
 
 use eclusa::{
     Hash,
-    workspace::files::{SYSTEM_SECRETS, secret_places},
+    workspace::{
+        Places,
+        files::{SYSTEM_SECRETS, secret_places},
+    },
 };
 
 use crate::{failure::Failure, global::Global, rehearsal};
@@ -32,6 +35,8 @@ pub struct Paths {
     pub policies: Vec<PathBuf>,
     /// The log of this workspace.
     pub store: PathBuf,
+    /// What holds in every working tree of the repository: trust, and answers that are for always.
+    pub shared: PathBuf,
 }
 
 impl Paths {
@@ -57,6 +62,7 @@ impl Paths {
         let own = home("XDG_CONFIG_HOME", ".config").map(|it| it.join("eclusa").join(FILE));
         Ok(Paths {
             store: state.join(key(&workspace)).join("eclusa.db"),
+            shared: state.join(key(&repository(&workspace))),
             workspace,
             config_named: global.config.is_some(),
             config: global.config.clone().or(own),
@@ -89,12 +95,12 @@ impl Paths {
 
     /// Where the digest of the workspace's configuration is kept, if a person trusts it.
     pub fn trusted(&self) -> PathBuf {
-        self.store.with_file_name("trusted")
+        self.shared.join("trusted")
     }
 
-    /// Rules that the person made by answering "always" in this workspace.
+    /// Rules that the person made by answering "always" in this workspace, for all working trees of it.
     pub fn workspace_rules(&self) -> PathBuf {
-        self.store.with_file_name("rules.toml")
+        self.shared.join("rules.toml")
     }
 
     /// The files that "always" writes to: for this workspace, and for every workspace.
@@ -126,7 +132,7 @@ impl Paths {
 
     /// Where uses of rules are counted.
     pub fn uses(&self) -> PathBuf {
-        self.store.with_file_name("uses")
+        self.shared.join("uses")
     }
 
     /// What no tool reaches wherever the workspace lies: our state and configuration, the places
@@ -212,6 +218,17 @@ fn project_root(from: &Path) -> Result<PathBuf, Failure> {
 fn homeless() -> Failure {
     Failure::usage("there is nowhere to keep the log: neither XDG_STATE_HOME nor HOME is set")
         .hint("name a directory with `--state DIR`")
+}
+
+/// The workspace that stands for all working trees of its repository: the main one, or, where there is none,
+/// the repository itself.
+fn repository(workspace: &Path) -> PathBuf {
+    let places = Places::of(workspace);
+    let Some(linked) = places.linked().filter(|it| !it.own.as_os_str().is_empty()) else {
+        return workspace.to_owned();
+    };
+    let main = linked.common.parent().filter(|_| linked.common.ends_with(".git"));
+    main.unwrap_or(&linked.common).to_owned()
 }
 
 /// What the log of a workspace is called: readable, and different for every path.

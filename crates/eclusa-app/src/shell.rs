@@ -43,6 +43,12 @@ pub fn settings(paths: &Paths, config: &Config, hosts: &[String]) -> SandboxSett
         (None, _) => Some(PathBuf::from(it)),
     };
     settings.writable = commands.writable.iter().filter_map(place).collect();
+    for refused in settings.refused_writable() {
+        screen::note(&format!(
+            "`{}` is not written at once, because it lies in a git directory: take it out of `commands.writable`",
+            refused.display()
+        ));
+    }
     settings.least = commands.least;
     settings.limits = Limits {
         memory: commands.memory,

@@ -49,7 +49,7 @@ impl Default for CommandSettings {
             processes: Some(1024),
             job_processes: Some(64),
             disk: Some(8 << 30),
-            time: Duration::from_secs(30),
+            time: Duration::from_secs(120),
             least: RequiredEnforcement::default(),
             identity: None,
         }
@@ -192,6 +192,10 @@ fn outside(written: &str) -> Result<String, String> {
     let below = plain.strip_prefix("~/").or_else(|| plain.strip_prefix('/'));
     let named = |part: &str| !part.is_empty() && part != "." && part != "..";
     match below.filter(|it| it.split('/').all(named) && !it.contains(['*', '?', '[', '\0'])) {
+        Some(below) if below.split('/').any(|it| it.eq_ignore_ascii_case(".git")) => Err(format!(
+            "`{written}` lies in a git directory, where nothing is written without review; take it out: \
+             git works in every working tree without it"
+        )),
         Some(_) => Ok(plain.to_owned()),
         None => Err(format!(
             "`{written}` is not a directory outside the workspace; write `~/.local/bin` or \

@@ -145,9 +145,9 @@ impl Config {
     }
 
     /// Blocks these absolute places, as far as they lie in the workspace at `root`, for every
-    /// tool: no exception opens them.
+    /// tool: no exception opens them. What git has of files there counts from now on.
     pub fn block_places(&mut self, root: &Path, places: impl IntoIterator<Item = PathBuf>) {
-        self.blocked = self.blocked.clone().with_places(root, places);
+        self.blocked = self.blocked.clone().with_places(root, places).with_tracked(root);
         let blocked = &self.blocked;
         self.rules.iter_mut().for_each(|rule| rule.block_again(blocked));
     }

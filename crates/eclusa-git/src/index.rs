@@ -11,7 +11,10 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use crate::directory::{git_directory, read_small};
+use crate::{
+    directory::{git_directory, read_small},
+    sha1::blob_id,
+};
 
 #[cfg(test)]
 mod tests;
@@ -39,6 +42,9 @@ pub struct GitIndex {
     /// Directories whose files are in a tree that git has written: a commit has them, or had.
     written: BTreeSet<PathBuf>,
 }
+
+/// The largest file that is compared with what git has of it.
+const MAX_COMPARED: u64 = 4 << 20;
 
 /// The largest index that is read.
 const MAX_INDEX: u64 = 256 << 20;
@@ -196,6 +202,20 @@ pub fn is_tracked(root: &Path, beneath: &Path) -> bool {
     let index = read_index(&git);
     let entry = index.as_ref().zip(path.strip_prefix(tree).ok()).and_then(|(it, at)| it.get(at));
     entry.is_some_and(|it| it.modified != 0 && !it.unmerged)
+}
+
+/// True when git tracks this file of a workspace, and has exactly what is in it.
+///
+/// Whoever cannot read the file cannot make such an entry: its id is the digest of the content.
+#[must_use]
+pub fn is_clean(root: &Path, beneath: &Path) -> bool {
+    let path = root.join(beneath);
+    let found = path.ancestors().skip(1).find_map(|it| Some((it, git_directory(it)?)));
+    let Some((tree, git)) = found else { return false };
+    let index = read_index(&git);
+    let entry = index.as_ref().zip(path.strip_prefix(tree).ok()).and_then(|(it, at)| it.get(at));
+    let Some(entry) = entry.filter(|it| !it.unmerged) else { return false };
+    read_small(&path, MAX_COMPARED).is_some_and(|it| blob_id(&it) == entry.id)
 }
 
 /// The index of a repository, from memory where the file is still the same. An empty one where

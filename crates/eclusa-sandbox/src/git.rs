@@ -10,6 +10,7 @@ mod ask;
 mod config;
 mod person;
 mod repository;
+mod signing;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -18,11 +19,11 @@ use std::path::PathBuf;
 use eclusa_git::ConfigName;
 pub use person::personal_git_settings;
 use repository::DriverNames;
+pub use signing::{Signing, git_signing};
 
 /// What holds for every repository: settings that are safe to make even where none was made.
-const ALWAYS: [(&str, &str); 19] = [
+const ALWAYS: [(&str, &str); 18] = [
     ("core.fsmonitor", "false"),
-    ("core.hooksPath", "/dev/null"),
     ("core.attributesFile", "/dev/null"),
     ("core.gitProxy", "none"),
     ("core.pager", "cat"),
@@ -65,6 +66,15 @@ const PLAIN_DIFF: &str = r#"f() { diff -u --label "a/$1" --label "b/$1" -- "$2" 
 /// A merge driver that does what git does without one.
 const PLAIN_MERGE: &str = "git merge-file -q %A %O %B";
 
+/// Whether git runs the hooks of a repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hooks {
+    /// It does, like any other script of the project: whatever they do, they do in the sandbox.
+    Run,
+    /// It runs none.
+    Skip,
+}
+
 /// Who commits, where the repository doesn't say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity<'a> {
@@ -82,7 +92,7 @@ pub fn git_environment(
     places: &[PathBuf],
     identity: Option<Identity<'_>>,
 ) -> Vec<(OsString, OsString)> {
-    environment(&repository::names(places), identity, &[])
+    environment(&repository::names(places), identity, &[], Hooks::Skip)
 }
 
 /// The same for a caller that knows the repositories: those above `places` are looked for, and of
@@ -94,8 +104,9 @@ pub fn git_environment_of(
     trees: &[PathBuf],
     identity: Option<Identity<'_>>,
     person: &[(String, String)],
+    hooks: Hooks,
 ) -> Vec<(OsString, OsString)> {
-    environment(&repository::names_of(places, trees), identity, person)
+    environment(&repository::names_of(places, trees), identity, person, hooks)
 }
 
 /// Said in the place of a number, at which every git stops.
@@ -105,6 +116,7 @@ fn environment(
     names: &DriverNames,
     identity: Option<Identity<'_>>,
     person: &[(String, String)],
+    hooks: Hooks,
 ) -> Vec<(OsString, OsString)> {
     let mut env: Vec<(OsString, OsString)> =
         VARIABLES.iter().map(|(name, value)| (name.into(), value.into())).collect();
@@ -135,7 +147,13 @@ fn environment(
         }
     }
     for (name, value) in ALWAYS {
+        // Names are the same whatever their case, and the last one counts.
+        settings.retain(|it, _| !it.eq_ignore_ascii_case(name));
         settings.insert(name.into(), value.into());
+    }
+    if hooks == Hooks::Skip {
+        settings.retain(|name, _| !name.eq_ignore_ascii_case("core.hookspath"));
+        settings.insert("core.hooksPath".into(), "/dev/null".into());
     }
     if let Some(identity) = identity {
         let own = names.iter().any(|name| name.section == "user" && name.key == "name");

@@ -87,7 +87,10 @@ pub use apart::{forget_streams, start_apart, step_apart};
 pub use capabilities::{Enforcement, HostCapabilities, Missing, PartRefusal, StagingMethod};
 pub use environment::clean_environment;
 pub use exit::{DirRenames, Ended, Exit, How};
-pub use git::{Identity, git_environment, git_environment_of, personal_git_settings};
+pub use git::{
+    Hooks, Identity, Signing, git_environment, git_environment_of, git_signing,
+    personal_git_settings,
+};
 #[cfg(enforced)]
 pub use kernel::inherit_nothing;
 pub use layer_places::shared_layer_places;

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
-use eclusa_git::is_tracked;
+use eclusa_git::{is_clean, is_tracked};
 use eclusa_workspace::{
     Blocked,
     files::{SECRET_PLACES, SYSTEM_SECRETS, secret_in_file},
@@ -117,7 +117,7 @@ fn by_name(workspace: &Path, found: &mut Vec<PathBuf>) {
 }
 
 /// Whether what lies at `path` must be hidden: its name beneath the workspace says so, or its
-/// content where the name does not tell.
+/// content where the name does not tell. What git has just as it is, is not hidden.
 #[must_use]
 pub fn is_secret(blocked: &Blocked, beneath: &Path, path: &Path, directory: bool) -> bool {
     if directory {
@@ -136,7 +136,15 @@ pub fn is_secret(blocked: &Blocked, beneath: &Path, path: &Path, directory: bool
         let root = path.ancestors().nth(beneath.components().count());
         blocked.must_be_tracked(beneath) && !root.is_some_and(|it| is_tracked(it, beneath))
     };
-    blocked.by_content(beneath).is_some() && plain() && (holds() || untracked())
+    // Whoever can run git can read it: to hide it would only keep git from working.
+    let clean = || {
+        let root = path.ancestors().nth(beneath.components().count());
+        root.is_some_and(|it| is_clean(it, beneath))
+    };
+    match blocked.must_be_clean(beneath) {
+        true => !(plain() && clean()),
+        false => blocked.by_content(beneath).is_some() && plain() && (holds() || untracked()),
+    }
 }
 
 /// Whether a file of this name holds secrets, by the list that every tool and rule uses.

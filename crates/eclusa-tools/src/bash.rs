@@ -27,6 +27,8 @@ mod long_output;
 mod messages;
 mod program;
 mod report;
+mod run_time;
+mod unsigned;
 
 #[cfg(test)]
 mod tests;
@@ -41,11 +43,7 @@ use foreground::{Watcher, last_line};
 use hosts::run_with_hosts;
 use long_output::LongOutput;
 use report::Wording;
-
-/// Time to run, where the call does not say (S1.17).
-const TIME: Duration = Duration::from_secs(30);
-/// Beyond its time a command has a moment to end politely, and its changes are read back.
-const MARGIN: Duration = Duration::from_secs(10);
+use run_time::{MARGIN, TIME, time_for, time_left};
 
 /// Runs shell commands.
 pub struct Bash {
@@ -70,7 +68,8 @@ pub struct BashArgs {
     /// The command, as you would type it into bash.
     #[schemars(length(min = 1))]
     command: String,
-    /// How long it may run, in milliseconds, at most 600000. Default 30000.
+    /// How long it may run, in milliseconds, at most 600000. Default 120000, and
+    /// 600000 for what builds, tests or installs.
     #[schemars(range(min = 1, max = 600_000))]
     timeout_ms: Option<u64>,
     /// Another name for `timeout_ms`.
@@ -226,7 +225,8 @@ impl TypedTool for Bash {
     fn time(&self, args: &Value) -> Option<Duration> {
         let said = |name: &str| args.get(name).and_then(Value::as_u64);
         let asked = said("timeout_ms").or(said("timeout")).map(Duration::from_millis);
-        Some(asked.unwrap_or(self.time) + MARGIN)
+        let command = args.get("command").and_then(Value::as_str).unwrap_or_default();
+        Some(asked.unwrap_or_else(|| time_for(command, self.time)) + MARGIN)
     }
 
     fn session_ended(&self, session: &str) {
@@ -236,7 +236,8 @@ impl TypedTool for Bash {
 
     async fn run(&self, args: BashArgs, job: &Job) -> Result<Output, ToolError> {
         let cwd = self.start(job.session(), args.cwd.as_deref())?;
-        let asked = args.timeout_ms.or(args.timeout).map_or(self.time, Duration::from_millis);
+        let usual = time_for(&args.command, self.time);
+        let asked = args.timeout_ms.or(args.timeout).map_or(usual, Duration::from_millis);
         let (time, limit) = time_left(asked, job);
         let command = args.command;
         let session = Some(job.session().to_owned());
@@ -278,8 +279,9 @@ impl TypedTool for Bash {
             bound: job.bound_files()?,
             program: None,
         };
-        let watch = self.watch.clone();
+        let (watch, signing) = (self.watch.clone(), self.sandboxes.signing(&order.cwd));
         let (mut ran, long, opened) = run_with_hosts(&self.sandboxes, watch, order, job).await?;
+        ran.notes.extend(unsigned::note(&ran.changes, signing));
         if ran.exit.how != How::Code(0) {
             ran.notes.extend(job.needs_service());
         }
@@ -309,14 +311,6 @@ fn can_be_reviewed(sandboxes: &Sandboxes, writes: Writes, mode: Mode) -> Result<
          `{mode}` no person is asked before. `eclusa doctor` says how to get staging; \
          `commands.least = \"partial\"` lets commands change the workspace without review"
     )))
-}
-
-/// How long a command may run, and how long people believe it may: it ends before the gate gives it
-/// up, so that its output and its changes are kept.
-fn time_left(asked: Duration, job: &Job) -> (Duration, Duration) {
-    let whole = job.deadline().saturating_duration_since(std::time::Instant::now());
-    let left = whole.saturating_sub(MARGIN.min(whole / 10));
-    (asked.min(left.max(Duration::from_millis(1))), asked.min(whole))
 }
 
 /// Told to a command that looks for processes, where some run that it cannot see.

@@ -35,6 +35,19 @@ impl ReadBack {
         let (changes, notes) = changes(staged, effects);
         ReadBack { changes, staged: Some(Staged::new(layer)), notes }
     }
+
+    /// This and what was read back elsewhere, as one.
+    pub(crate) fn beside(mut self, other: ReadBack) -> ReadBack {
+        if other.changes.is_empty() && other.notes.is_empty() {
+            return self;
+        }
+        let mut all: Vec<Change> =
+            self.changes.iter().chain(other.changes.iter()).cloned().collect();
+        all.sort_by_key(|it| it.after.is_some());
+        self.notes.extend(other.notes);
+        let staged = Some(Staged::new((self.staged, other.staged)));
+        ReadBack { changes: Changes::of(all), staged, notes: self.notes }
+    }
 }
 
 /// The changes, and what they do not say. `staged` says where the new content of a path lies.

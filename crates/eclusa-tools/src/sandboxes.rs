@@ -13,8 +13,9 @@ use std::{
 };
 
 use eclusa::{policy::HiddenPaths, settings::RequiredEnforcement, workspace::SnapshotError};
+use eclusa_git::linked_repository;
 use eclusa_sandbox::{
-    HostCapabilities, Identity, Limits, Missing, Sandbox, SandboxError, Staging,
+    Hooks, HostCapabilities, Identity, Limits, Missing, Sandbox, SandboxError, Staging,
     git_environment_of, personal_git_settings,
     proxy::{HostRule, Hosts, Proxy, ProxyListener},
 };
@@ -24,6 +25,7 @@ use crate::owner::{JobRecords, all_sessions, sweep_sessions};
 mod attempts;
 mod bound_layer;
 mod caches;
+mod hooks;
 mod order;
 mod outliving;
 mod running;
@@ -44,7 +46,7 @@ use attempts::Attempts;
 use caches::Caches;
 use running::{Kept, Network};
 use session::SandboxSessions;
-use stage::{LayerPools, SnapshotStage, Stage};
+use stage::{LayerPools, RepositoryStage, SnapshotStage, Stage};
 use survey::{Found, Survey};
 
 pub(crate) use survey::hidden_beneath;
@@ -119,7 +121,8 @@ impl Sandboxes {
         let plan = order.plan(&settings.state);
         let mut plan = plan.map_err(|source| RunError::Layer { path: path(), source })?;
         let found = self.look(&order.hidden);
-        plan.env = self.environment(&order.cwd, &found, order.hosts.opens_any());
+        let (hooks, skipped) = hooks::hooks(settings, &order.command, order.writes);
+        plan.env = self.environment(&order.cwd, &found, order.hosts.opens_any(), hooks);
         let ruled_out = found.by_rules.len();
         plan.hide = self.hidden(found);
         plan.hosts = order.hosts_or(&settings.hosts).to_vec();
@@ -140,7 +143,7 @@ impl Sandboxes {
         let most = settings.limits.tmp;
         let (owner, mut covers) = session.map(|it| self.owner(it)).transpose()?.unwrap_or_default();
         let session = session.map(|it| self.0.sessions.get(it, most));
-        let (mut kept, mut caches, mut bound) = (Kept::Nothing, None, None);
+        let (mut kept, mut caches, mut bound, mut repository) = (Kept::Nothing, None, None, None);
         let writes = match (order.writes, self.write_tracking()) {
             // Nobody else could change the workspace while a command in the background did.
             (Writes::Staged, WriteTracking::Snapshot) if order.background => Writes::Outside,
@@ -152,8 +155,9 @@ impl Sandboxes {
             (Writes::Refused | Writes::Outside, _) => {
                 // Named, because a workspace beneath /tmp would be covered by the sandbox's own.
                 plan.read = vec![PathBuf::from("/"), settings.root.clone()];
+                plan.read.extend(linked_repository(&settings.root).map(|it| it.common));
                 if writes == Writes::Outside {
-                    plan.write.extend(self.writable());
+                    plan.write.extend(settings.writable_now());
                 }
             }
             (Writes::Staged, WriteTracking::Overlay) => {
@@ -161,18 +165,20 @@ impl Sandboxes {
                 bound = bound_layer::lay(pool, settings, &live, &order.bound).map_err(made)?;
                 covers.splice(0..0, bound.iter().map(Stage::upper));
                 plan.stage.push(Staging { covers, ..stage.over(&settings.root, &live) });
+                repository = RepositoryStage::new(pool, &settings.root).map_err(made)?;
+                plan.stage.extend(repository.iter().map(RepositoryStage::staging));
                 kept = Kept::Layer(stage);
                 let (capabilities, alone) = (self.capabilities(), order.background);
                 let given = self.0.caches.furnish(&mut plan, settings, capabilities, pool, alone);
                 caches = given.map_err(made)?;
-                plan.write.extend(self.writable());
+                plan.write.extend(settings.writable_now());
             }
             (Writes::Staged, WriteTracking::Snapshot) => {
                 let workspace = self.workspace().map_err(SnapshotError::Failed)?;
                 let stage = SnapshotStage::new(pool, &workspace, live, order.time)?;
                 kept = Kept::Snapshot(Box::new(stage));
                 plan.write.push(settings.root.clone());
-                plan.write.extend(self.writable());
+                plan.write.extend(settings.writable_now());
             }
             (Writes::Staged, WriteTracking::Nothing) | (Writes::Real, _) => {
                 plan.write.push(settings.root.clone());
@@ -230,8 +236,10 @@ impl Sandboxes {
             network,
             caches,
             bound,
+            repository,
             session,
             ruled_out,
+            skipped,
             level,
             pool,
             command,
@@ -261,7 +269,7 @@ impl Sandboxes {
     #[doc(hidden)]
     pub fn surveyed(&self) -> usize {
         let found = self.0.survey.look();
-        let environment = self.environment(&self.settings().root, &found, false);
+        let environment = self.environment(&self.settings().root, &found, false, Hooks::Skip);
         environment.len() + self.hidden(found).len()
     }
 
@@ -270,15 +278,6 @@ impl Sandboxes {
     fn live(&self) -> Vec<PathBuf> {
         let SandboxSettings { root, live, .. } = self.settings();
         live.iter().filter(|it| root.join(it).is_dir()).cloned().collect()
-    }
-
-    /// The directories outside the workspace that are written at once, as far as they are there and
-    /// have nothing to do with it.
-    fn writable(&self) -> impl Iterator<Item = PathBuf> {
-        let SandboxSettings { root, state, writable, .. } = self.settings();
-        let apart = |it: &Path, other: &Path| !it.starts_with(other) && !other.starts_with(it);
-        let there = writable.iter().filter_map(|it| it.canonicalize().ok());
-        there.filter(move |it| it.is_dir() && apart(it, root) && apart(it, state))
     }
 
     /// What is hidden from every command now: what the settings say, and the secrets of the
@@ -323,15 +322,14 @@ impl Sandboxes {
         cwd: &Path,
         found: &Found,
         opens_hosts: bool,
+        hooks: Hooks,
     ) -> Vec<(OsString, OsString)> {
-        let SandboxSettings { root, env, hosts, identity, home, .. } = self.settings();
+        let SandboxSettings { root, env, hosts, identity, .. } = self.settings();
         let identity = identity.as_ref().map(|(name, email)| Identity { name, email });
         let mut env = env.clone();
         let places = [cwd.to_owned(), root.clone()];
-        let person = self.0.git_settings.get_or_init(|| {
-            home.as_ref().map(|it| personal_git_settings(it, root)).unwrap_or_default()
-        });
-        env.extend(git_environment_of(&places, &found.trees, identity, person));
+        let person = self.git_settings();
+        env.extend(git_environment_of(&places, &found.trees, identity, person, hooks));
         if !env.iter().any(|(name, _)| name == "HOME") {
             env.push(("HOME".into(), "/tmp".into()));
         }

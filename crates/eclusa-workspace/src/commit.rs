@@ -26,7 +26,7 @@ use rustix::{
     io::Errno,
 };
 
-use crate::{Changes, git};
+use crate::{Changes, git, places::Places};
 
 mod adopt;
 mod after;
@@ -200,7 +200,7 @@ impl fmt::Debug for Workspace {
 
 /// The directories of a transaction, open.
 pub(crate) struct Dirs {
-    pub(crate) root: Arc<OwnedFd>,
+    pub(crate) root: parents::RootDirs,
     pub(crate) state: Arc<OwnedFd>,
     pub(crate) open: Arc<OwnedFd>,
     pub(crate) done: Arc<OwnedFd>,
@@ -269,7 +269,7 @@ impl Workspace {
             }
         }
         let lock = lock::Lock::open(&handle).map_err(IoFailure::at("open", &state.join("lock")))?;
-        let aside = probe(&directory(&self.root)?, &handle);
+        let aside = probe(&self.root_dirs()?, &handle);
         let below = |name: &str| {
             let opened = stat::open_dir(&handle, name.as_ref());
             opened.map(Arc::new).map_err(IoFailure::at("open", &state.join(name)))
@@ -347,9 +347,21 @@ impl Workspace {
         }
     }
 
+    /// Where the paths of changes lie now.
+    pub fn places(&self) -> Places {
+        Places::of(&self.root)
+    }
+
+    /// The workspace, open, with the repository that its `.git` names.
+    fn root_dirs(&self) -> Result<parents::RootDirs, IoFailure> {
+        let linked = self.places().linked().map(|it| directory(&it.common)).transpose()?;
+        let root = Arc::new(directory(&self.root)?);
+        Ok(parents::RootDirs { root, linked: linked.map(Arc::new) })
+    }
+
     pub(crate) fn dirs(&self) -> Result<Dirs, IoFailure> {
         let Ready { handle, open, done, .. } = self.ready()?;
-        let root = Arc::new(directory(&self.root)?);
+        let root = self.root_dirs()?;
         Ok(Dirs { root, state: handle.clone(), open: open.clone(), done: done.clone() })
     }
 }
@@ -361,11 +373,20 @@ fn directory(path: &Path) -> Result<OwnedFd, IoFailure> {
         .map_err(|err| IoFailure::at("open", path)(err.into()))
 }
 
-/// Whether files can be renamed between the two: a rename of nothing tells, and writes nothing.
-fn probe(root: &OwnedFd, state: &OwnedFd) -> KeepStrategy {
+/// Whether files can be renamed between the state and what can change: a rename of nothing tells, and
+/// writes nothing.
+fn probe(dirs: &parents::RootDirs, state: &OwnedFd) -> KeepStrategy {
+    let renamed = |it: &Arc<OwnedFd>| can_rename(it, state);
+    match renamed(&dirs.root) && dirs.linked.iter().all(renamed) {
+        true => KeepStrategy::Renamed,
+        false => KeepStrategy::Copied,
+    }
+}
+
+fn can_rename(root: &OwnedFd, state: &OwnedFd) -> bool {
     let devices = (rustix::fs::fstat(root), rustix::fs::fstat(state));
     let same = matches!(&devices, (Ok(root), Ok(state)) if root.st_dev == state.st_dev);
     let nothing = "eclusa-probe-of-nothing";
     let renamed = rustix::fs::renameat_with(state, nothing, root, nothing, RenameFlags::NOREPLACE);
-    if same && renamed != Err(Errno::XDEV) { KeepStrategy::Renamed } else { KeepStrategy::Copied }
+    same && renamed != Err(Errno::XDEV)
 }

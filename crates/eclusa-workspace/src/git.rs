@@ -14,7 +14,7 @@ use std::{
 use eclusa_git::{index_meaning, packed_refs, read_small, split_git_path};
 use serde::{Deserialize, Serialize};
 
-use crate::{Change, Changes, ContentDigest, Contents, Node, Side};
+use crate::{Change, Changes, ContentDigest, Contents, Node, Side, places::Places};
 
 pub(crate) mod locks;
 mod rebase;
@@ -113,20 +113,20 @@ pub(crate) fn joined(runs: impl IntoIterator<Item = GitRun>) -> Vec<GitRun> {
 
 /// What these changes do to the repositories that are there, whose files are still as they were before
 /// the run. A repository that cannot be understood is left out: its files are compared byte for byte.
-pub(crate) fn runs(root: &Path, changes: &Changes, contents: &impl Contents) -> Vec<GitRun> {
+pub(crate) fn runs(places: &Places, changes: &Changes, contents: &impl Contents) -> Vec<GitRun> {
     let dirs: BTreeSet<PathBuf> =
-        changes.iter().filter_map(|it| repository(root, &it.path)).map(|it| it.0).collect();
+        changes.iter().filter_map(|it| repository(places, &it.path)).map(|it| it.0).collect();
     // One that goes with all that is in it has nothing left to be compared, and no place for a lock.
     let goes = |dir: &PathBuf| {
         let changed = dir.ancestors().filter_map(|it| changes.get(it));
         changed.into_iter().any(|it| !matches!(it.after, Some(Node::Directory { .. })))
     };
-    let read = |dir: PathBuf| run(root, dir, changes, contents);
+    let read = |dir: PathBuf| run(places, dir, changes, contents);
     dirs.into_iter().filter(|it| !goes(it)).filter_map(read).collect()
 }
 
 /// The repository that a path lies in, and the rest of the path.
-fn repository(root: &Path, path: &Path) -> Option<(PathBuf, String)> {
+fn repository(places: &Places, path: &Path) -> Option<(PathBuf, String)> {
     let (mut git, mut rest) = split_git_path(path)?;
     // Work trees and submodules have directories of their own in there.
     for room in ["worktrees/", "modules/"] {
@@ -135,21 +135,26 @@ fn repository(root: &Path, path: &Path) -> Option<(PathBuf, String)> {
         let found = (1..parts.len()).find_map(|count| {
             let (name, inside) = parts.split_at_checked(count)?;
             let dir = git.join(room).join(name.join("/"));
-            root.join(&dir).join("HEAD").is_file().then(|| (dir, inside.join("/")))
+            places.at(&dir.join("HEAD")).is_file().then(|| (dir, inside.join("/")))
         });
         (git, rest) = found?;
     }
-    let at = root.join(&git);
-    let usual = at.join("HEAD").is_file() && !at.join("reftable").exists();
-    let config = || read_small(&at.join("config"), 1 << 20).unwrap_or_default();
+    let at = |name: &str| places.at(&git.join(name));
+    let usual = at("HEAD").is_file() && !at("reftable").exists();
+    let config = || read_small(&at("config"), 1 << 20).unwrap_or_default();
     let plain =
         || !String::from_utf8_lossy(&config()).to_ascii_lowercase().contains("objectformat");
     (usual && plain()).then_some((git, rest))
 }
 
-fn run(root: &Path, dir: PathBuf, changes: &Changes, contents: &impl Contents) -> Option<GitRun> {
+fn run(
+    places: &Places,
+    dir: PathBuf,
+    changes: &Changes,
+    contents: &impl Contents,
+) -> Option<GitRun> {
     let of = |rest: &str| changes.get(&dir.join(rest));
-    let now = |rest: &str| read_small(&root.join(&dir).join(rest), MAX_READ);
+    let now = |rest: &str| read_small(&places.at(&dir.join(rest)), MAX_READ);
     // Both sides of a file; `None` where it is not as it was before the run, or cannot be read.
     let sides = |rest: &str| -> Option<[Option<Vec<u8>>; 2]> {
         let now = now(rest);

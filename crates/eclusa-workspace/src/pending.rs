@@ -170,7 +170,7 @@ impl Workspace {
         changes: &Changes,
         head: &Head,
     ) -> io::Result<()> {
-        let git = git::runs(self.root(), changes, self);
+        let git = git::runs(&self.places(), changes, self);
         let run = KeptRun::new(about, self.last_sequence(), changes, git);
         for (place, change) in changes.iter().enumerate() {
             let Some(file) = change.after.as_ref().and_then(Node::file) else { continue };

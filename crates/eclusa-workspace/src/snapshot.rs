@@ -25,7 +25,7 @@ use rustix::{fs::Mode, io::Errno};
 
 use crate::{
     Changes,
-    commit::{IoFailure, Rescued, Workspace, lock, stat},
+    commit::{IoFailure, Rescued, Workspace, lock, parents::RootDirs, stat},
 };
 
 mod compare;
@@ -133,7 +133,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 struct SnapshotDirs {
     path: PathBuf,
     dir: Arc<OwnedFd>,
-    root: Arc<OwnedFd>,
+    root: RootDirs,
 }
 
 impl Workspace {
@@ -185,7 +185,9 @@ impl Workspace {
             Err(err) => Err(err.into()),
         };
         let dir = Arc::new(made.map_err(IoFailure::at("make", &path))?);
-        Ok(SnapshotDirs { path, dir, root: dirs.root })
+        // Of a repository elsewhere nothing is copied, and nothing can be written to it.
+        let root = RootDirs { linked: None, ..dirs.root };
+        Ok(SnapshotDirs { path, dir, root })
     }
 
     /// Puts back what a command changed that died with its program. The lock is held.

@@ -140,9 +140,9 @@ impl Workspace {
             true => plan.items(self, &dirs)?,
             false => {
                 let inverse = self.inverse(&undone.calls)?;
-                _locks = GitLocks::take(self.root(), self.state(), &inverse, &git)
+                _locks = GitLocks::take(&self.places(), self.state(), &inverse, &git)
                     .map_err(CommitError::from)?;
-                changes = git::rebase(self.root(), &inverse, &git, self);
+                changes = git::rebase(&self.places(), &inverse, &git, self);
                 (op::plan(&changes)?, plan.into_history())
             }
         };
@@ -180,9 +180,9 @@ impl Workspace {
         let (mut undone, git) = (plan.outcome(), plan.git(&dirs));
         undone.git = git.iter().flat_map(crate::GitRun::taken_back).collect();
         let inverse = self.inverse(&undone.calls)?;
-        let _locks =
-            GitLocks::take(self.root(), self.state(), &inverse, &git).map_err(CommitError::from)?;
-        let mut changes = git::rebase(self.root(), &inverse, &git, self);
+        let _locks = GitLocks::take(&self.places(), self.state(), &inverse, &git)
+            .map_err(CommitError::from)?;
+        let mut changes = git::rebase(&self.places(), &inverse, &git, self);
         loop {
             let mut items = op::plan(&changes)?;
             let ops = items.iter_mut().map(|it| &mut it.op);
@@ -224,7 +224,7 @@ impl Workspace {
         if git.is_empty() {
             plan.check(self, &dirs)?;
         } else {
-            let changes = git::rebase(self.root(), &self.inverse(&undone.calls)?, &git, self);
+            let changes = git::rebase(&self.places(), &self.inverse(&undone.calls)?, &git, self);
             let mut items = op::plan(&changes)?;
             let ops = items.iter_mut().map(|it| &mut it.op);
             let found = contents(ops, &mut Parents::new(&dirs.root))?;

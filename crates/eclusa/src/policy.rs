@@ -17,7 +17,7 @@ pub use effect_conditions::{Amount, EffectConditions};
 pub use effects::{
     Budget, ChangeTotals, EffectGroup, EffectKind, EffectKinds, EffectLimits, Effects,
     FoldedChanges, GitAction, GitActionKind, GitFile, NewCommit, PathFacts, RefChange,
-    RepositoryFacts, Tracked,
+    RepositoryFacts, SettingChange, SettingKind, Tracked,
 };
 pub use error::ConditionError;
 pub use example::ExampleCall;

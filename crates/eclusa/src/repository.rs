@@ -12,15 +12,17 @@ use std::{
 use eclusa_git::{GitIndex, Ignored, blob_id, common_directory, git_directory, read_index};
 use eclusa_workspace::files::may_hold_secret;
 
-use crate::{Change, Changes, Contents, Node, Side, Workspace};
+use crate::{Change, Changes, Contents, Node, Side, Workspace, workspace::Places};
 
 pub use eclusa_git::NewCommit;
 pub use facts::{GitAction, GitActionKind, PathFacts, RefChange, RepositoryFacts, Tracked};
+pub use settings::{SettingChange, SettingKind};
 
 mod facts;
 mod objects;
 mod public;
 mod refs;
+mod settings;
 #[cfg(test)]
 mod tests;
 
@@ -73,17 +75,25 @@ const CACHES: [&str; 8] = [
 
 /// What git knows of the paths of these changes, which are not applied yet.
 pub(crate) fn facts(workspace: &Workspace, changes: &Changes) -> RepositoryFacts {
+    let places = workspace.places();
     let mut reader = RepositoryReader {
         workspace,
+        places: &places,
         repositories: HashMap::new(),
         excludes: workspace.excludes(),
         left: MAX_COMPARED,
     };
     let paths = changes.iter().map(|it| reader.path(it)).collect();
     let commits = objects::commits(changes, workspace);
-    let refs = refs::changed(workspace.root(), changes, workspace);
+    let refs = refs::changed(&places, changes, workspace);
     let plans_commands = refs::plans_commands(changes, workspace);
-    RepositoryFacts { paths, refs, commits, plans_commands }
+    let numbered = changes.iter().enumerate();
+    let settings =
+        numbered.filter_map(|(number, it)| Some((number, settings::changed(it, workspace)?)));
+    let settings = settings.collect();
+    let tree_outside = refs::makes_tree_outside(workspace.root(), changes, workspace);
+    let own = places.linked().map(|it| it.own.to_string_lossy().into_owned());
+    RepositoryFacts { paths, refs, commits, plans_commands, tree_outside, settings, own }
 }
 
 /// One repository, and its working tree.
@@ -99,6 +109,7 @@ struct Repository {
 
 struct RepositoryReader<'a> {
     workspace: &'a Workspace,
+    places: &'a Places,
     /// By directory of the workspace: the repository that begins there.
     repositories: HashMap<PathBuf, Option<Repository>>,
     excludes: Option<&'a str>,
@@ -114,7 +125,7 @@ impl RepositoryReader<'_> {
         PathFacts { public, worktree, ..facts }
     }
 
-    /// True for the file `.git` of a further working tree whose repository is in the workspace.
+    /// True for the file `.git` of a further working tree of the same repository.
     fn is_worktree_link(&self, change: &Change) -> bool {
         let file = change.after.as_ref().and_then(Node::file).filter(|it| it.size <= 4096);
         let named = change.path.file_name().is_some_and(|it| it == ".git");
@@ -123,7 +134,7 @@ impl RepositoryReader<'_> {
         }
         let Ok(text) = self.workspace.content(change, Side::After) else { return false };
         let text = String::from_utf8_lossy(&text);
-        let known = self.workspace.root().join(".git/worktrees");
+        let known = self.places.at(Path::new(".git/worktrees"));
         text.strip_prefix("gitdir: ").and_then(|it| it.strip_suffix('\n')).is_some_and(|it| {
             let rest = Path::new(it).strip_prefix(&known).ok();
             rest.is_some_and(|it| {

@@ -159,6 +159,7 @@ fn scratch_context(global: &Global, scratch: &Path) -> Result<AppContext, Failur
             config_named: false,
             policies: Vec::new(),
             store: scratch.join("state").join("eclusa.db"),
+            shared: scratch.join("state"),
         },
         config,
     })

@@ -18,8 +18,8 @@ use crate::{
 /// Write an eclusa.toml for this project
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Looks for cargo, npm, python, go and make, allows the test, lint and format commands that it finds, \
-and prints what it wrote. An eclusa.toml that is there is never overwritten.")]
+Looks at what the project is (Rust, Python, JavaScript, Go, Deno, Java, Ruby, PHP, make), allows the test, lint and \
+format commands whose programs are there, and prints what it wrote. An eclusa.toml that is there is never overwritten.")]
 pub(crate) struct InitArgs {
     /// Do not trust the new file: it may only add restrictions
     #[arg(long)]
@@ -34,7 +34,7 @@ struct Kind {
 }
 
 /// Kinds of projects, and the commands that check or format their code.
-const KINDS: [Kind; 4] = [
+const KINDS: [Kind; 10] = [
     Kind {
         file: "Cargo.toml",
         name: "Rust (cargo)",
@@ -43,22 +43,44 @@ const KINDS: [Kind; 4] = [
     Kind {
         file: "pyproject.toml",
         name: "Python",
-        commands: &["pytest", "python -m pytest", "ruff", "mypy"],
+        commands: &["pytest", "ruff", "mypy", "tox", "black", "flake8"],
     },
     Kind { file: "go.mod", name: "Go", commands: &["go test", "go build", "go vet", "gofmt"] },
     Kind { file: "deno.json", name: "Deno", commands: &["deno test", "deno lint", "deno fmt"] },
+    Kind { file: "mvnw", name: "Java (Maven)", commands: &["./mvnw test", "./mvnw verify"] },
+    Kind { file: "pom.xml", name: "Java (Maven)", commands: &["mvn test", "mvn verify"] },
+    Kind {
+        file: "gradlew",
+        name: "Java (Gradle)",
+        commands: &["./gradlew test", "./gradlew check"],
+    },
+    Kind {
+        file: "Gemfile",
+        name: "Ruby",
+        commands: &["bundle exec rspec", "bundle exec rake test", "bundle exec rubocop"],
+    },
+    Kind { file: "composer.json", name: "PHP", commands: &["composer test", "vendor/bin/phpunit"] },
+    Kind { file: "CMakeLists.txt", name: "CMake", commands: &["cmake --build", "ctest"] },
 ];
+
+/// Where a project has programs of its own.
+const PROGRAMS: [&str; 4] = [".venv/bin", "venv/bin", "node_modules/.bin", "bin"];
+
+/// What tells which program runs the scripts of a `package.json`.
+const RUNNERS: [(&str, &str); 4] =
+    [("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn"), ("bun.lock", "bun"), ("bun.lockb", "bun")];
 
 /// Names of scripts and targets that check or format code.
 const CHECKS: [&str; 9] =
     ["test", "tests", "lint", "format", "fmt", "check", "typecheck", "build", "unit"];
 
-/// Programs of agents that can be connected, and how.
-const AGENTS: [(&str, &str); 4] = [
-    ("claude", "claude mcp add eclusa -- eclusa mcp"),
-    ("codex", "codex mcp add eclusa -- eclusa mcp"),
-    ("gemini", "gemini mcp add eclusa eclusa mcp"),
-    ("opencode", "see docs/agents.md for opencode.json"),
+/// Programs of agents, and what `eclusa install` calls them.
+const AGENTS: [(&str, &str); 5] = [
+    ("claude", "claude-code"),
+    ("codex", "codex"),
+    ("gemini", "gemini"),
+    ("copilot", "copilot"),
+    ("opencode", "opencode"),
 ];
 
 pub(super) fn run(global: &crate::global::Global, args: &InitArgs) -> Result<Exit, Failure> {
@@ -92,7 +114,7 @@ pub(super) fn run(global: &crate::global::Global, args: &InitArgs) -> Result<Exi
         screen.line(&sanitize(&format!("found: {name} ({})", commands.join(", "))))?;
     }
     if found.is_empty() {
-        screen.line("found no cargo, npm, python, go or make project")?;
+        screen.line("found no project that it knows; the file has an example of a rule")?;
     }
     let verb = if global.dry_run { "would write" } else { "wrote" };
     screen.styled(Style::Strong, &format!("{verb} {}:", sanitize(&file.display().to_string())))?;
@@ -102,11 +124,28 @@ pub(super) fn run(global: &crate::global::Global, args: &InitArgs) -> Result<Exi
     if args.no_trust || global.dry_run {
         screen.line("it may only add restrictions until you run `eclusa config trust`")?;
     }
-    for (program, command) in AGENTS.iter().filter(|(program, _)| is_installed(program)) {
-        screen.line(&format!("to connect {program}: {command}"))?;
-    }
+    next(&mut screen, &found)?;
     screen.flush()?;
     Ok(Exit::Done)
+}
+
+/// What to do next: three commands.
+fn next(screen: &mut Screen, found: &[(String, Vec<String>)]) -> Result<(), Failure> {
+    let agent = AGENTS.iter().find(|it| is_on_path(it.0)).map_or("claude-code", |it| it.1);
+    let first = found.first().and_then(|(_, commands)| commands.first());
+    let example = sanitize(first.map_or("ls", String::as_str));
+    screen.styled(Style::Strong, "next:")?;
+    for (command, what) in [
+        ("eclusa doctor".to_owned(), "what holds commands on this machine"),
+        (format!("eclusa install {agent}"), "connects an agent"),
+        (
+            format!("eclusa exec -- {example}"),
+            "runs a command in the sandbox, and shows what it changes",
+        ),
+    ] {
+        screen.line(&format!("  {command:<36} {what}"))?;
+    }
+    Ok(())
 }
 
 /// Written only where nothing is: what somebody made meanwhile is not overwritten.
@@ -117,15 +156,19 @@ fn write_new(file: &Path, text: &str) -> Result<(), Failure> {
     made.write_all(text.as_bytes()).map_err(failed)
 }
 
-/// What the project is, and the commands that check its code.
+/// What the project is, and the commands that check its code and whose programs are there.
 fn look(workspace: &Path) -> Vec<(String, Vec<String>)> {
+    let there =
+        |command: &String| is_there(workspace, command.split(' ').next().unwrap_or_default());
     let mut found = Vec::new();
     for kind in KINDS.iter().filter(|it| workspace.join(it.file).is_file()) {
-        let commands = kind.commands.iter().map(|it| (*it).to_owned()).collect();
+        let commands = kind.commands.iter().map(|it| (*it).to_owned()).filter(there).collect();
         found.push((kind.name.to_owned(), commands));
     }
     if let Ok(text) = read_text(&workspace.join("package.json")) {
-        found.push(("JavaScript (npm)".to_owned(), npm_scripts(&text)));
+        let runner = RUNNERS.iter().find(|it| workspace.join(it.0).is_file());
+        let runner = runner.map_or("npm", |it| it.1);
+        found.push((format!("JavaScript ({runner})"), package_scripts(&text, runner)));
     }
     if let Ok(text) = read_text(&workspace.join("Makefile")) {
         found.push(("make".to_owned(), make_targets(&text)));
@@ -134,12 +177,15 @@ fn look(workspace: &Path) -> Vec<(String, Vec<String>)> {
     found
 }
 
-fn npm_scripts(text: &str) -> Vec<String> {
+fn package_scripts(text: &str, runner: &str) -> Vec<String> {
     let package: Value = serde_json::from_str(text).unwrap_or_default();
     let scripts = package.get("scripts").and_then(Value::as_object).into_iter().flatten();
     let checks = scripts.map(|(name, _)| name.as_str()).filter(|it| CHECKS.contains(it));
     checks
-        .map(|it| if it == "test" { "npm test".to_owned() } else { format!("npm run {it}") })
+        .map(|it| match it {
+            "test" => format!("{runner} test"),
+            it => format!("{runner} run {it}"),
+        })
         .collect()
 }
 
@@ -156,6 +202,8 @@ fn toml(found: &[(String, Vec<String>)]) -> String {
         "#:schema ./eclusa.schema.json\n\
          # Editors read the schema from there: `eclusa config schema > eclusa.schema.json`.\n\
          # Every key of {FILE} is explained in `eclusa man eclusa.toml`.\n\n\
+         # It holds for everybody who works on the project. What it denies or asks about holds at once; what it allows\n\
+         # holds for whoever has run `eclusa config trust`, in CI `eclusa config trust --digest SHA256`.\n\n\
          # When to ask a person: confirm-all, confirm-sensitive, auto-approve, yolo.\n\
          mode = \"confirm-sensitive\"\n"
     );
@@ -172,7 +220,18 @@ fn toml(found: &[(String, Vec<String>)]) -> String {
     text
 }
 
-fn is_installed(program: &str) -> bool {
+/// Whether a program is in the project or on the path.
+fn is_there(workspace: &Path, program: &str) -> bool {
+    match program.contains('/') {
+        true => workspace.join(program).is_file(),
+        false => {
+            PROGRAMS.iter().any(|it| workspace.join(it).join(program).is_file())
+                || is_on_path(program)
+        }
+    }
+}
+
+fn is_on_path(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|it| it.join(program).is_file())
 }

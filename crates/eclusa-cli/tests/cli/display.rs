@@ -222,12 +222,17 @@ fn init_writes_a_file_for_the_project_once_and_trusts_it() {
     };
     assert_eq!(decided("make lint"), "stage");
     let tried = world.eclusa(&["--dry-run", "init"]);
-    assert!(tried.out.contains("would write") && tried.out.contains("cargo test"), "{tried:?}");
+    assert!(tried.out.contains("would write") && tried.out.contains("make lint"), "{tried:?}");
     assert!(!world.path("workspace/eclusa.toml").exists());
     let made = world.eclusa(&["init"]);
     assert_eq!(made.code, 0, "{made:?}");
     assert!(world.read("workspace/eclusa.toml").contains("#:schema"));
     assert_eq!(decided("make lint"), "allow");
+    let last: Vec<&str> = made.out.lines().rev().take(4).collect();
+    assert!(
+        last[3] == "next:" && last[..3].iter().all(|it| it.starts_with("  eclusa ")),
+        "{made:?}"
+    );
     let again = world.eclusa(&["init"]);
     assert!(again.code == 2 && again.err.contains("is there already"), "{again:?}");
     assert_eq!(world.eclusa(&["config", "check"]).code, 0);

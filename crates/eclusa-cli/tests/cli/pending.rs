@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::world::{Ran, World, wait_until};
 
-const QUEUE: &str = "on_no_approver = \"queue\"\n";
+pub(crate) const QUEUE: &str = "on_no_approver = \"queue\"\n";
 
 pub(crate) fn git(world: &World, args: &[&str]) -> String {
     #[expect(clippy::disallowed_methods, reason = "the test asks git")]

@@ -3,7 +3,10 @@
 
 use serde_json::json;
 
-use crate::world::{Ran, World};
+use crate::{
+    pending::{QUEUE, park},
+    world::{Ran, World},
+};
 
 /// A repository of a person with a name, an alias and a few files.
 fn repository() -> World {
@@ -118,4 +121,43 @@ EOF";
     // What looks for processes of other calls is told what to use.
     let ran = passes(&world, "pgrep -f '[n]othing-at-all' || echo none", "none\n");
     assert!(!ran.err.contains("refused"), "{ran:?}");
+}
+
+#[test]
+fn a_redirection_behind_a_here_document_is_read() {
+    eclusa_testing::needs!(Namespaces);
+    let world = repository();
+    passes(&world, "python3 - <<'EOF' 2>&1 | tail -1\nprint(1)\nprint(2)\nEOF", "2\n");
+    passes(&world, "cat <<EOF 2>/dev/null | wc -l\na\nb\nEOF", "2\n");
+    passes(&world, "(cat <<-\"END\" 2>&1)\n\tx\n\tEND", "x\n");
+    // What stands behind it is judged as ever.
+    for command in [
+        "cat <<'EOF' 2>&1 | sudo sh\nx\nEOF",
+        "cat <<'EOF' 2>&1; git push\nx\nEOF",
+        "cat <<'EOF' 2>/dev/null/../x | cat\nx\nEOF",
+        "cat <<'EOF' 2>&1 && rm -rf ~\nx\nEOF",
+    ] {
+        assert_eq!(bash(&world, "confirm-sensitive", command).code, 3, "{command}");
+    }
+}
+
+#[test]
+fn a_repository_that_is_made_in_the_workspace_is_an_edit() {
+    eclusa_testing::needs!(Namespaces);
+    let world = repository();
+    let command = "git init -q made && git -C made status -s";
+    asks(&world, "confirm-sensitive", command);
+    let ran = bash(&world, "auto-approve", command);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    plainly(&world, "git -C made status && test -f made/.git/hooks/pre-commit.sample");
+}
+
+#[test]
+fn a_question_about_changes_says_that_the_command_failed() {
+    eclusa_testing::needs!(Namespaces);
+    let world = repository();
+    world.write("config/eclusa/eclusa.toml", QUEUE);
+    let parked = park(&world, "echo x > new.txt; exit 2");
+    let shown = world.eclusa(&["approvals", "show", &parked["approval"].to_string()]);
+    assert!(shown.out.contains("it failed: exit code 2"), "{shown:?}");
 }

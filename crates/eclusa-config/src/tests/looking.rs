@@ -125,7 +125,7 @@ not_match = [{ fetches = ['rs'] }, { fetches = ['docs.example', 'other.example']
 fn commands_are_loosened_by_their_person_and_tightened_by_projects() {
     let own =
         "[commands]\nhosts = ['packages.example', '*.example.org']\nlive = ['target/**', 'web/dist/']
-memory = 'none'\nprocesses = 64\njob_processes = 100\ndisk = '1GB'\ntime = '2m'\nleast = 'partial'
+memory = 'none'\nprocesses = 64\njob_processes = 100\ndisk = '1GB'\ntime = '3m'\nleast = 'partial'
 identity = 'Ada <ada@example.org>'";
     let commands = load(own).commands;
     assert_eq!(commands.hosts, ["packages.example", "*.example.org"]);
@@ -136,7 +136,7 @@ identity = 'Ada <ada@example.org>'";
     );
     assert_eq!(
         (commands.time, commands.least),
-        (Duration::from_secs(120), RequiredEnforcement::Partial)
+        (Duration::from_secs(180), RequiredEnforcement::Partial)
     );
     assert_eq!(commands.identity.unwrap(), ("Ada".to_owned(), "ada@example.org".to_owned()));
     let both = |text: &str| {

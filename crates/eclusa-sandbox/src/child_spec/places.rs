@@ -55,7 +55,13 @@ impl Places {
                 live: one.live.clone(),
             });
         }
-        stage.sort_by(|a, b| a.lower.cmp(&b.lower));
+        // What lies in another comes after it. The first stays the first: its mount may be handed over.
+        let first = stage.first().map(|it| it.lower.clone());
+        let nested = stage.iter().any(|it| {
+            first.as_ref().is_some_and(|first| *first != it.lower && first.starts_with(&it.lower))
+        });
+        let is_later = |it: &Staging| !nested && first.as_ref() != Some(&it.lower);
+        stage.sort_by_key(|it| (is_later(it), it.lower.clone()));
         if stage.len() > MAX_PATHS {
             return Err(SandboxError::Plan(format!("more than {MAX_PATHS} staged directories")));
         }

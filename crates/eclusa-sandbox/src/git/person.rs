@@ -1,5 +1,5 @@
 //! What a person's own git configuration says that a command may know: who they are, what their
-//! short names stand for, and how they like things done. Nothing in it names a program.
+//! short names stand for, and how they like things done. Nothing in it names a program but hooks.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use eclusa_git::{ConfigName, read_config_list};
 use super::ask;
 
 /// Settings that are handed on, by section and key.
-const HARMLESS: [(&str, &str); 30] = [
+const HARMLESS: [(&str, &str); 33] = [
     ("user", "name"),
     ("user", "email"),
     ("author", "name"),
@@ -39,6 +39,10 @@ const HARMLESS: [(&str, &str); 30] = [
     ("core", "eol"),
     ("core", "excludesfile"),
     ("commit", "verbose"),
+    ("commit", "gpgsign"),
+    ("tag", "gpgsign"),
+    // The person's own hooks, which run in the sandbox as a repository's do.
+    ("core", "hookspath"),
 ];
 
 /// A person's settings that are harmless, as git reads them where it stands in `workspace`.

@@ -48,6 +48,15 @@ fn above(places: &[PathBuf]) -> BTreeSet<PathBuf> {
     above.into_iter().flat_map(git_directories).collect()
 }
 
+/// The configuration files of the repositories that places lie in, each after those that it overrules.
+pub(super) fn files_above(places: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let mut files = BTreeSet::new();
+    for directory in above(places) {
+        configurations(&directory, &mut files);
+    }
+    files
+}
+
 fn all_names(directories: &BTreeSet<PathBuf>) -> DriverNames {
     let mut files = BTreeSet::new();
     let mut names = DriverNames::default();

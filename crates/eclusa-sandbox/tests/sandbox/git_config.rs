@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
 
-use eclusa_sandbox::{git_environment, git_environment_of, personal_git_settings};
+use eclusa_sandbox::{Hooks, git_environment, git_environment_of, personal_git_settings};
 
 /// A program that a configuration names, and what makes git run it.
 struct Way {
@@ -352,7 +352,8 @@ sshCommand = ./evil\nexcludesFile = ~/ignored\n[init]\ndefaultBranch = trunk\n[p
         "core.autocrlf",
     ];
     assert_eq!(names, expected);
-    let environment = || git_environment_of(std::slice::from_ref(&ws), &[], None, &person);
+    let environment =
+        || git_environment_of(std::slice::from_ref(&ws), &[], None, &person, Hooks::Skip);
     let output = shell(
         "git init -q . && git symbolic-ref --short HEAD && git config user.name",
         &ws,

@@ -14,7 +14,10 @@ use tree_sitter::{Node, ParseOptions, Parser, Tree};
 use crate::limits::{MAX_BROKEN_BYTES, MAX_DEPTH, NODES_PER_BYTE, STEPS_AT_LEAST, STEPS_PER_BYTE};
 use crate::syntax::outline::{Function, Outline, ParsedCommand, ScopeContext, Shape, Span};
 
+mod moved;
 mod redirects;
+
+use moved::Moved;
 
 pub(crate) use redirects::kind;
 
@@ -24,12 +27,17 @@ thread_local! {
 
 /// Reads `source`. Never panics, and never takes more than a bounded number of steps.
 pub(crate) fn outline(source: &str) -> Outline {
-    let Some(tree) = parse(&masked(source)) else {
+    let moved = Moved::new(masked(source));
+    let Some(tree) = parse(&moved.text) else {
         return Outline::unread("the text has a mistake in it, or is too tangled to be read");
     };
     let outline = Outline { contexts: vec![ScopeContext::default()], ..Outline::default() };
+    let text = moved.text.as_ref();
+    // Where nothing has moved, words are read as they are.
+    let source = if moved.is_moved() { text } else { source };
     let mut walk = TreeWalk { source, outline, made: HashMap::new(), stack: Vec::new() };
     walk.run(tree.root_node());
+    moved.put_back(&mut walk.outline);
     walk.outline.settle();
     walk.outline
 }

@@ -1,5 +1,5 @@
-//! A command that fails for want of a host, where a person said yes to it or where it was tried
-//! without a network: the host is asked about, and the command runs again.
+//! A command that fails for want of a host, whatever it is: a person is asked about the host, and the command runs
+//! again.
 
 use eclusa::{Job, ToolError};
 use eclusa_net::HostPattern;
@@ -15,10 +15,9 @@ use crate::sandboxes::{CommandOrder, Ran, Sandboxes, WriteTracking, Writes};
 /// How often a person is asked about hosts for one command.
 const MAX_HOST_QUESTIONS: u32 = 3;
 
-/// Runs a command. Where a person said yes to it and it failed for hosts that it could not reach,
-/// they are asked about those, and it runs again: what the first run changed is thrown away. So
-/// it is with what only fetches, however it ended: nobody was asked about that before. The hosts
-/// that were opened so come with what it did.
+/// Runs a command. Where it failed for hosts that it could not reach, a person is asked about those, and it
+/// runs again: what the first run changed is thrown away. So it is with what only fetches, however it
+/// ended: nobody was asked about that before. The hosts that were opened so come with what it did.
 pub(super) async fn run_with_hosts(
     sandboxes: &Sandboxes,
     watch: Option<Watcher>,
@@ -29,7 +28,7 @@ pub(super) async fn run_with_hosts(
     let staged =
         order.writes == Writes::Staged && sandboxes.write_tracking() != WriteTracking::Nothing;
     // A program has said which hosts it needs.
-    let may_ask = (job.is_approved() || job.is_tried()) && order.program.is_none();
+    let may_ask = (job.is_approved() || job.asks_a_person()) && order.program.is_none();
     let mut questions = if staged && may_ask { MAX_HOST_QUESTIONS } else { 0 };
     let mut opened: Vec<String> = Vec::new();
     loop {

@@ -7,6 +7,7 @@ use std::{
 };
 
 use eclusa::{HumanDuration, Output, WholeOutput};
+use eclusa_git::is_in_git_directory;
 use eclusa_sandbox::{Ended, Exit, How, Refusal, proxy::Attempt};
 use serde_json::json;
 
@@ -125,6 +126,7 @@ pub(super) fn output(
     let sandbox = Some(sandbox);
     let mut remarks: Vec<String> = attempts.iter().map(talked).collect();
     remarks.extend(notes);
+    remarks.extend(error.iter().map(|it| format!("it failed: {it}")));
     let data = Some(data);
     Output { text, data, changes, staged, error, remarks, sandbox, whole, ..Output::default() }
 }
@@ -155,6 +157,9 @@ fn refusal(
     ruled_out: impl Fn(&Path) -> Option<String>,
 ) -> String {
     let grant = match refusal {
+        Refusal::Write(path) if is_in_git_directory(path) => {
+            ": it lies in a repository that is not the one of this workspace"
+        }
         Refusal::Write(_) => return format!("refused: {refusal}; {writes}"),
         Refusal::Network(Some(host)) => {
             return format!(

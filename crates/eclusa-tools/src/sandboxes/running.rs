@@ -17,7 +17,7 @@ use super::{
     attempts::Attempts,
     caches::CacheLayers,
     session::SandboxSession,
-    stage::{SnapshotStage, Stage},
+    stage::{RepositoryStage, SnapshotStage, Stage},
 };
 use crate::{
     owner::{HeldJob, HeldRun, JobAbout, OutputSlot, OwnerError, keep_stamps, shown},
@@ -35,9 +35,13 @@ pub struct Running {
     pub(super) caches: Option<CacheLayers>,
     /// What a person said yes to, over the workspace. Held until it has ended.
     pub(super) bound: Option<Stage>,
+    /// The layer over a repository that lies elsewhere.
+    pub(super) repository: Option<RepositoryStage>,
     pub(super) session: Option<Arc<SandboxSession>>,
     /// How many paths rules hide from it.
     pub(super) ruled_out: usize,
+    /// What is told of hooks that do not run.
+    pub(super) skipped: Vec<String>,
     /// How it is held here, in words.
     pub(super) level: String,
     /// Where layers come from.
@@ -143,6 +147,7 @@ impl Running {
         let kept = self.network.map(|it| Box::new(it.serving) as Box<dyn Send>);
         let network = self.plan.network;
         leave_rest((self.caches, self.bound), self.session.as_ref(), &mut about, &mut locks);
+        leave_repository(self.repository, &mut about, &mut locks);
         let locks = locks.into_iter().map(Into::into).collect();
         Ok(HeldJob { about, run, locks, network, kept })
     }
@@ -164,12 +169,16 @@ impl Running {
                 let copied = left.while_stopped(|| {
                     let (copy, paths) = stage.copied(&self.pool)?;
                     keep_stamps(&stage.upper(), &paths)?;
-                    Ok::<_, std::io::Error>(copy)
+                    let repository = self.repository.as_ref().map(|it| it.copied(&self.pool));
+                    Ok::<_, std::io::Error>((copy, repository.transpose()?))
                 });
                 let moving = || std::io::Error::other("what it left running could not be stopped");
                 let copied = copied.ok_or_else(moving).and_then(|it| it);
-                let copy = copied.map_err(|err| RunError::Effects(err.to_string()))?;
+                let (copy, repository) =
+                    copied.map_err(|err| RunError::Effects(err.to_string()))?;
                 locks.extend(leave_layer(stage, &mut about));
+                let left = std::mem::replace(&mut self.repository, repository);
+                leave_repository(left, &mut about, &mut locks);
                 self.kept = Kept::Layer(copy);
             }
             let layers = (self.caches.take(), self.bound.take());
@@ -190,7 +199,11 @@ impl Running {
             Kept::Snapshot(stage) => stage.read_back()?,
             Kept::Layer(stage) => {
                 let read = stage.read_back(&self.root);
-                read.map_err(|err| RunError::Effects(err.to_string()))?
+                let read = read.map_err(|err| RunError::Effects(err.to_string()))?;
+                match self.repository {
+                    Some(repository) => repository.read_back(read).map_err(RunError::Effects)?,
+                    None => read,
+                }
             }
         };
         let exit = exit?;
@@ -203,6 +216,7 @@ impl Running {
             attempts
         });
         let ReadBack { changes, staged, notes } = read;
+        let notes = self.skipped.into_iter().chain(notes).collect();
         let refused = match exit.output.is_binary() {
             true => Vec::new(),
             false => refusals(&complaints(&exit), &self.plan),
@@ -257,6 +271,18 @@ fn leave_layer(stage: Stage, about: &mut JobAbout) -> Option<File> {
     let (path, lock, began) = stage.leave()?;
     (about.layer, about.began) = (Some(path), began.0.to_string());
     Some(lock)
+}
+
+/// Leaves the layer of a repository that lies elsewhere: what the job writes there goes with it.
+fn leave_repository(
+    repository: Option<RepositoryStage>,
+    about: &mut JobAbout,
+    locks: &mut Vec<File>,
+) {
+    if let Some((path, lock)) = repository.and_then(RepositoryStage::leave) {
+        locks.push(lock);
+        about.discard.push(path);
+    }
 }
 
 /// Leaves what else it uses to the job.

@@ -1,8 +1,14 @@
 //! What every command of a workspace has in common.
 
-use std::{ffi::OsString, os::fd::OwnedFd, path::PathBuf, sync::Arc};
+use std::{
+    ffi::OsString,
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use eclusa::{Blocked, settings::RequiredEnforcement};
+use eclusa_git::is_in_git_directory;
 use eclusa_sandbox::{Keep, Limits, proxy::ModelService};
 
 use crate::owner::JobHome;
@@ -65,6 +71,22 @@ const KEEP: Keep = Keep { head: 8 << 20, tail: 8 << 20 };
 const DEFAULT_JOB_PROCESSES: u32 = 64;
 
 impl SandboxSettings {
+    /// The directories outside the workspace that are written at once, as far as they are there and
+    /// have nothing to do with it. None lies in a repository: what is written there runs later.
+    pub(super) fn writable_now(&self) -> impl Iterator<Item = PathBuf> {
+        let apart = |it: &Path, other: &Path| !it.starts_with(other) && !other.starts_with(it);
+        let there = self.writable.iter().filter_map(|it| it.canonicalize().ok());
+        there.filter(move |it| {
+            let free = apart(it, &self.root) && apart(it, &self.state);
+            it.is_dir() && free && !is_in_git_directory(it)
+        })
+    }
+
+    /// Those of the directories that are left out because they lie in a repository.
+    pub fn refused_writable(&self) -> impl Iterator<Item = &PathBuf> {
+        self.writable.iter().filter(|it| it.canonicalize().is_ok_and(|it| is_in_git_directory(&it)))
+    }
+
     /// Settings for a workspace, with nothing but a path to look for programs in.
     pub fn new(root: impl Into<PathBuf>, state: impl Into<PathBuf>) -> SandboxSettings {
         SandboxSettings {

@@ -11,6 +11,7 @@ use eclusa::{
     Staged, Workspace,
     workspace::{Snapshot, SnapshotError, SnapshotOptions},
 };
+use eclusa_git::linked_repository;
 use eclusa_sandbox::{
     HostCapabilities, Layer, LayerPool, Staging,
     scan::{LayerScan, Moment, ScanError, copy_layer},
@@ -82,10 +83,23 @@ impl Stage {
 
     /// What was written, as changes whose contents lie in the layer.
     pub(super) fn read_back(self, root: &Path) -> Result<ReadBack, ScanError> {
+        self.read_back_as(root, Path::new(""))
+    }
+
+    /// The same of a directory whose paths begin with another name in changes.
+    fn read_back_as(self, root: &Path, name: &Path) -> Result<ReadBack, ScanError> {
         let layer = LayerScan::open(root, &self.layer.upper(), self.began)?;
         let mut effects = layer.scan()?;
         layer.release(&mut effects)?;
-        let staged = |path: &Path| Some(layer.staged(path));
+        if !name.as_os_str().is_empty() {
+            effects.root = None;
+            for effect in &mut effects.entries {
+                effect.path = name.join(&effect.path);
+                effect.from = effect.from.as_ref().map(|it| name.join(it));
+            }
+        }
+        let staged =
+            |path: &Path| path.strip_prefix(name).ok().map(|beneath| layer.staged(beneath));
         Ok(ReadBack::of(staged, effects, self.layer))
     }
 
@@ -105,6 +119,49 @@ impl Stage {
     pub(super) fn leave(self) -> Option<(PathBuf, fs::File, Moment)> {
         let (path, lock) = Arc::into_inner(self.layer)?.leave()?;
         Some((path, lock, self.began))
+    }
+}
+
+/// The layer over the repository of a workspace whose `.git` is a file.
+#[derive(Debug)]
+pub(super) struct RepositoryStage {
+    common: PathBuf,
+    stage: Stage,
+}
+
+impl RepositoryStage {
+    /// Takes a layer for the repository that the workspace is linked to, if it is.
+    pub(super) fn new(pool: &LayerPool, root: &Path) -> io::Result<Option<RepositoryStage>> {
+        let Some(linked) = linked_repository(root) else { return Ok(None) };
+        let stage = Stage::new(pool, &linked.common)?;
+        Ok(Some(RepositoryStage { common: linked.common, stage }))
+    }
+
+    /// The layer over the repository.
+    pub(super) fn staging(&self) -> Staging {
+        self.stage.over(&self.common, &[])
+    }
+
+    /// What was written there, beside what was written to the workspace: beneath `.git`.
+    pub(super) fn read_back(self, workspace: ReadBack) -> Result<ReadBack, String> {
+        if workspace.changes.iter().any(|it| it.path.starts_with(".git")) {
+            let text = "it replaces `.git`, the file that names the repository of this working tree; \
+                        a person can do that in a terminal";
+            return Err(text.to_owned());
+        }
+        let read = self.stage.read_back_as(&self.common, Path::new(".git"));
+        Ok(workspace.beside(read.map_err(|err| err.to_string())?))
+    }
+
+    /// A copy, see [`Stage::copied`].
+    pub(super) fn copied(&self, pool: &LayerPool) -> io::Result<RepositoryStage> {
+        let (stage, _) = self.stage.copied(pool)?;
+        Ok(RepositoryStage { common: self.common.clone(), stage })
+    }
+
+    /// Leaves the layer to somebody else: its directory and its lock.
+    pub(super) fn leave(self) -> Option<(PathBuf, fs::File)> {
+        self.stage.leave().map(|(path, lock, _)| (path, lock))
     }
 }
 

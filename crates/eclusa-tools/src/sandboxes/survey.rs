@@ -61,6 +61,8 @@ struct Directory {
     inner: Vec<PathBuf>,
     hidden: Vec<PathBuf>,
     by_rules: Vec<PathBuf>,
+    /// Files that are shown because git has just what is in them, as they were then.
+    clean: Vec<(PathBuf, Stamp)>,
     tree: bool,
 }
 
@@ -96,7 +98,8 @@ impl Survey {
         while let Some(path) = pending.pop() {
             // What is gone, or has become something else, holds nothing.
             let Ok(about) = fs::symlink_metadata(&path) else { continue };
-            let same = |it: &Directory| it.settled && it.stamp == stamp(&about);
+            let same =
+                |it: &Directory| it.settled && it.stamp == stamp(&about) && is_same(&it.clean);
             let directory = match before.remove(&path).filter(same) {
                 Some(directory) => directory,
                 None => match self.read(&path, &about) {
@@ -178,6 +181,7 @@ impl Survey {
             inner: Vec::new(),
             hidden: Vec::new(),
             by_rules: Vec::new(),
+            clean: Vec::new(),
             tree: false,
         };
         let beneath = path.strip_prefix(&self.root).unwrap_or(path);
@@ -192,6 +196,10 @@ impl Survey {
             directory.tree |= name == ".git";
             let inner = beneath.join(&name);
             let at = path.join(&name);
+            if !foreign && kind.is_file() && self.blocked.must_be_clean(&inner) {
+                let about = fs::symlink_metadata(&at).ok();
+                directory.clean.extend(about.map(|it| (at.clone(), stamp(&it))));
+            }
             let secret = !foreign && is_secret(&self.blocked, &inner, &at, kind.is_dir());
             if secret || self.own.by(&inner).is_some() {
                 if !(kind.is_symlink() && self.leads_to_all(&at)) {
@@ -225,6 +233,13 @@ pub(crate) fn hidden_beneath(
     let found = Survey::new(root, blocked.clone(), rules.clone()).look_beneath(&root.join(from));
     let all = found.hidden.into_iter().chain(found.by_rules);
     all.filter_map(|it| it.strip_prefix(root).ok().map(Path::to_owned)).collect()
+}
+
+/// Whether files are as they were.
+fn is_same(files: &[(PathBuf, Stamp)]) -> bool {
+    files.iter().all(|(path, then)| {
+        fs::symlink_metadata(path).is_ok_and(|now| stamp(&now) == *then && is_past(&now))
+    })
 }
 
 fn is_skipped(name: &OsStr) -> bool {

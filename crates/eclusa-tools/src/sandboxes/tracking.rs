@@ -1,9 +1,13 @@
 //! How what a command writes is kept in hand on this machine, and how that is called.
 
-use eclusa::{Workspace, settings::RequiredEnforcement, workspace::IoFailure};
-use eclusa_sandbox::{Enforcement, Missing, StagingMethod};
+use std::path::Path;
 
-use super::{Sandboxes, Writes};
+use eclusa::{Workspace, settings::RequiredEnforcement, workspace::IoFailure};
+use eclusa_sandbox::{
+    Enforcement, Missing, Signing, StagingMethod, git_signing, personal_git_settings,
+};
+
+use super::{SandboxSettings, Sandboxes, Writes};
 
 /// How what a command writes to the workspace is kept in hand here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +31,19 @@ impl Sandboxes {
             StagingMethod::InPlace if self.workspace().is_ok() => WriteTracking::Snapshot,
             StagingMethod::InPlace | StagingMethod::Refuse => WriteTracking::Nothing,
         })
+    }
+
+    /// The harmless part of the person's own git configuration: found out once.
+    pub(super) fn git_settings(&self) -> &[(String, String)] {
+        let SandboxSettings { root, home, .. } = self.settings();
+        self.0.git_settings.get_or_init(|| {
+            home.as_ref().map(|it| personal_git_settings(it, root)).unwrap_or_default()
+        })
+    }
+
+    /// What is to be signed in the repository of this directory.
+    pub(crate) fn signing(&self, cwd: &Path) -> Signing {
+        git_signing(&[cwd.to_owned()], self.git_settings())
     }
 
     /// The workspace, with what is kept of it in the state.

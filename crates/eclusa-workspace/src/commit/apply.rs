@@ -19,7 +19,7 @@ use super::{
     IoFailure,
     conflict::{Clash, Conflict},
     op::{Op, StepKind},
-    parents::{self, Parents},
+    parents::{self, Parents, RootDirs},
     stat::{self, Expected, Kind, NodeContent, Stat},
 };
 use crate::files::beneath::SEARCH;
@@ -49,7 +49,7 @@ impl From<IoFailure> for StepError {
 }
 
 impl<'a> Applier<'a> {
-    pub(crate) fn new(root: &'a Arc<OwnedFd>, own: &'a OwnedFd, done: &'a OwnedFd) -> Applier<'a> {
+    pub(crate) fn new(root: &'a RootDirs, own: &'a OwnedFd, done: &'a OwnedFd) -> Applier<'a> {
         let (own, done) = (own.as_fd(), done.as_fd());
         let (homes, modes) = (HashMap::new(), HashMap::new());
         Applier { parents: Parents::new(root), own, done, homes, modes }
@@ -234,7 +234,7 @@ impl<'a> Applier<'a> {
     }
 
     /// Makes renames last, also through a power failure.
-    pub(crate) fn sync(&mut self, ops: &[&Op], root: &OwnedFd) -> io::Result<()> {
+    pub(crate) fn sync(&mut self, ops: &[&Op], root: &RootDirs) -> io::Result<()> {
         const MANY: usize = 16;
         let dirs: HashSet<PathBuf> =
             ops.iter().filter_map(|it| it.path.parent()).map(PathBuf::from).collect();

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{
-    Workspace, directory,
+    Workspace,
     parents::{self, Parents},
     stat,
 };
@@ -27,7 +27,7 @@ impl Contents for Workspace {
             Content::Bytes(bytes) => Ok(Cow::Borrowed(bytes)),
             Content::At(path) | Content::Staged(path) => whole(File::open(path)?, file),
             Content::InPlace => {
-                let root = directory(self.root()).map_err(io::Error::other)?.into();
+                let root = self.root_dirs().map_err(io::Error::other)?;
                 let parent = Parents::new(&root).of(&change.path)?;
                 whole(stat::open_file(&*parent, parents::name(&change.path))?, file)
             }

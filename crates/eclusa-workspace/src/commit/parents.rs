@@ -4,28 +4,44 @@ use std::{
     collections::HashMap,
     ffi::OsStr,
     io,
-    os::fd::{AsFd, OwnedFd},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use rustix::{fs::OFlags, io::Errno};
 
-use crate::files::beneath::{SEARCH, open_directory};
+use crate::{
+    files::beneath::{SEARCH, open_directory},
+    places::GIT,
+};
 
 /// How many handles are kept: well below what a process may have.
 const MAX_OPEN: usize = 64;
 
+/// The workspace, open, and the repository elsewhere that holds what is beneath its `.git`.
+#[derive(Debug, Clone)]
+pub(crate) struct RootDirs {
+    pub(crate) root: Arc<OwnedFd>,
+    pub(crate) linked: Option<Arc<OwnedFd>>,
+}
+
+impl AsFd for RootDirs {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.root.as_fd()
+    }
+}
+
 /// Directories of the workspace by path. A stage of a commit uses handles of its own, so that it
 /// sees a directory that was moved away since the stage before.
 pub(crate) struct Parents<'a> {
-    root: &'a Arc<OwnedFd>,
+    root: &'a RootDirs,
     open: HashMap<PathBuf, Arc<OwnedFd>>,
     last: Option<(PathBuf, Arc<OwnedFd>)>,
 }
 
 impl<'a> Parents<'a> {
-    pub(crate) fn new(root: &'a Arc<OwnedFd>) -> Parents<'a> {
+    pub(crate) fn new(root: &'a RootDirs) -> Parents<'a> {
         Parents { root, open: HashMap::new(), last: None }
     }
 
@@ -37,7 +53,7 @@ impl<'a> Parents<'a> {
         let parent = path.parent().unwrap_or(Path::new(""));
         // The workspace itself was opened for this transaction.
         if parent.as_os_str().is_empty() {
-            return Ok(self.root.clone());
+            return Ok(self.root.root.clone());
         }
         if let Some((at, handle)) = &self.last
             && at == parent
@@ -47,7 +63,7 @@ impl<'a> Parents<'a> {
         let handle = match self.open.get(parent) {
             Some(handle) => handle.clone(),
             None => {
-                let handle = Arc::new(open(self.root, parent)?);
+                let handle = self.open(parent)?;
                 if self.open.len() >= MAX_OPEN {
                     self.open.clear();
                 }
@@ -57,6 +73,14 @@ impl<'a> Parents<'a> {
         };
         self.last = Some((parent.to_owned(), handle.clone()));
         Ok(handle)
+    }
+
+    fn open(&self, parent: &Path) -> io::Result<Arc<OwnedFd>> {
+        Ok(match self.root.linked.as_ref().zip(parent.strip_prefix(GIT).ok()) {
+            Some((linked, rest)) if rest.as_os_str().is_empty() => linked.clone(),
+            Some((linked, rest)) => Arc::new(open(linked, rest)?),
+            None => Arc::new(open(&self.root.root, parent)?),
+        })
     }
 
     /// Forgets all handles, because a directory was moved.

@@ -55,16 +55,18 @@ impl Workspace {
         self.keep_out(changes)?;
         let mut held = self.hold()?;
         let (paths, aside) = (changes.len(), self.aside());
+        let places = self.places();
         let runs = match git {
             Some(runs) => runs.to_vec(),
-            None => git::runs(&self.root, changes, self),
+            None => git::runs(&places, changes, self),
         };
-        let _locks = GitLocks::take(&self.root, self.state(), changes, &runs)?;
+        let _locks = GitLocks::take(&places, self.state(), changes, &runs)?;
         let changes = match runs.is_empty() {
             true => Cow::Borrowed(changes),
-            false => Cow::Owned(git::rebase(&self.root, changes, &runs, self)),
+            false => Cow::Owned(git::rebase(&places, changes, &runs, self)),
         };
         let items = op::plan(&changes)?;
+        self.note_hooks(call, &changes)?;
         if !items.is_empty() {
             let intent = Intent { call, undoes: &[], irreversible: None, git: &runs };
             self.transact(&mut held, &intent, items, durability)?;

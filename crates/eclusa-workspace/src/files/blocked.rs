@@ -2,10 +2,12 @@
 //! searching alike.
 
 use std::{
+    collections::HashMap,
     path::{Path, PathBuf},
-    sync::{Arc, LazyLock},
+    sync::{Arc, LazyLock, Mutex, PoisonError},
 };
 
+use eclusa_git::is_clean;
 use eclusa_text::is_ignorable;
 
 use super::{
@@ -40,6 +42,8 @@ pub struct Blocked {
     firm: Option<Arc<Blocked>>,
     /// Each pattern holds by name alone, those that are shipped as well.
     by_name: bool,
+    /// The workspace, where what git has of a file counts: see [`Blocked::with_tracked`].
+    tracked: Option<Arc<Tracked>>,
     /// Places that no exception opens, relative to the workspace, and how they are called.
     places: Vec<(PathBuf, String)>,
 }
@@ -51,6 +55,28 @@ enum Judged<'a> {
     Blocked(&'a str),
     /// It fits this pattern and may be public: its content decides.
     ByContent(&'a str),
+}
+
+/// What git has of files with the names of secrets, as it was when each was first asked about: rules say the same
+/// of the same path for as long as they are in force.
+#[derive(Debug)]
+struct Tracked {
+    root: PathBuf,
+    known: Mutex<HashMap<PathBuf, bool>>,
+}
+
+impl Tracked {
+    fn is_clean(&self, path: &Path) -> bool {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        match known.get(path) {
+            Some(clean) => *clean,
+            None => {
+                let clean = is_clean(&self.root, path);
+                known.insert(path.to_owned(), clean);
+                clean
+            }
+        }
+    }
 }
 
 /// What the library ships: files that hold secrets.
@@ -73,8 +99,8 @@ impl Blocked {
         let empty = LazyGlobs::default;
         let (own, any, but) = (empty(), empty(), empty());
         let (written, patterns, of) = (Vec::new(), Vec::new(), Vec::new());
-        let (firm, by_name, all, places) = (None, false, false, Vec::new());
-        Blocked { written, patterns, own, of, any, but, firm, by_name, all, places }
+        let (firm, by_name, all, tracked, places) = (None, false, false, None, Vec::new());
+        Blocked { written, patterns, own, of, any, but, firm, by_name, all, tracked, places }
     }
 
     /// Blocks what these patterns fit.
@@ -139,7 +165,8 @@ impl Blocked {
         // Each was read before.
         let own = Blocked::new(self.written.iter().filter(own));
         let own = own.unwrap_or_else(|_| Blocked { all: true, ..Blocked::nothing() });
-        Blocked { places: self.places.clone(), firm: self.firm.clone(), ..own }
+        let (places, firm) = (self.places.clone(), self.firm.clone());
+        Blocked { places, firm, tracked: self.tracked.clone(), ..own }
     }
 
     /// True when both were written alike, so that what one says the other says too.
@@ -177,6 +204,14 @@ impl Blocked {
         self
     }
 
+    /// The same in the workspace at `root`: a file that git tracks, and has just as it is, is judged by its content,
+    /// whatever its name. A command could ask git for it.
+    #[must_use]
+    pub fn with_tracked(self, root: &Path) -> Blocked {
+        let tracked = Tracked { root: root.to_owned(), known: Mutex::default() };
+        Blocked { tracked: Some(Arc::new(tracked)), ..self }
+    }
+
     /// The pattern that blocks this path, which is relative to the workspace.
     pub fn by(&self, path: &Path) -> Option<&str> {
         match self.judged(path, false) {
@@ -199,6 +234,12 @@ impl Blocked {
     /// tracks them.
     pub fn must_be_tracked(&self, path: &Path) -> bool {
         self.by_content(path).is_some_and(|it| TRACKED_SETTINGS.contains(&it))
+    }
+
+    /// True when a file that is judged by its content is one of those that are secret unless git has just what is in
+    /// them.
+    pub fn must_be_clean(&self, path: &Path) -> bool {
+        self.by_content(path).is_some_and(|it| !secret_names::is_public(path, it))
     }
 
     /// The pattern that blocks a directory with all that is in it. Of source code about
@@ -249,7 +290,11 @@ impl Blocked {
                 if shipped && directory && pattern == CREDENTIALS {
                     continue;
                 }
-                match shipped && secret_names::is_public(path, pattern) {
+                let clean = || {
+                    let known = self.tracked.as_ref().filter(|_| !secret_names::is_place(pattern));
+                    !directory && known.is_some_and(|known| known.is_clean(path))
+                };
+                match shipped && (secret_names::is_public(path, pattern) || clean()) {
                     true => by_content = by_content.or(Some(Judged::ByContent(pattern))),
                     false => return Some(Judged::Blocked(pattern)),
                 }

@@ -122,6 +122,9 @@ impl Files {
         if self.0.blocked.must_be_tracked(path) && !eclusa_git::is_tracked(self.root(), path) {
             return Some((pattern, "settings that git does not track"));
         }
+        if self.0.blocked.must_be_clean(path) && !eclusa_git::is_clean(self.root(), path) {
+            return Some((pattern, "what git does not have"));
+        }
         // What cannot be read here is not shown either.
         let holds = secret_in_file(file).unwrap_or(Some("what cannot be read"))?;
         Some((pattern, holds))

@@ -91,6 +91,11 @@ pub(super) fn is_public(path: &Path, pattern: &str) -> bool {
     }
 }
 
+/// True for a pattern about a directory of secrets: what lies there is secret whoever else has it.
+pub(super) fn is_place(pattern: &str) -> bool {
+    pattern.ends_with("/*")
+}
+
 fn is_source(path: &Path) -> bool {
     path.extension().is_some_and(|it| SOURCE.iter().any(|source| it == *source))
 }

@@ -13,7 +13,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::GitRun;
-use crate::{Changes, Durability, private_file};
+use crate::{Changes, Durability, places::Places, private_file};
 
 /// How long another git is waited for.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -30,7 +30,7 @@ struct Noted {
 
 /// Why a lock cannot be had.
 pub(crate) enum LockError {
-    /// Another git has it: the lock, from the workspace.
+    /// Another git has it: the lock, from the workspace if it is there.
     Held(PathBuf),
     /// The disk or the kernel refused.
     Io(PathBuf, io::Error),
@@ -44,14 +44,14 @@ pub(crate) struct GitLocks {
 impl GitLocks {
     /// Takes the locks of everything that these runs change. `None`: nothing of git's changes.
     pub(crate) fn take(
-        root: &Path,
+        places: &Places,
         state: &Path,
         changes: &Changes,
         runs: &[GitRun],
     ) -> Result<Option<GitLocks>, LockError> {
-        let locks = names(root, changes, runs);
+        let locks = names(places, changes, runs);
         let Some(first) = runs.first().filter(|_| !locks.is_empty()) else { return Ok(None) };
-        let source = root.join(&first.dir).join(format!("eclusa-{}", std::process::id()));
+        let source = places.at(&first.path(&format!("eclusa-{}", std::process::id())));
         let noted = Noted { source: source.clone(), locks: locks.clone() };
         let failed = |err| LockError::Io(source.clone(), err);
         let text = serde_json::to_vec(&noted).map_err(|err| failed(err.into()))?;
@@ -69,7 +69,7 @@ impl GitLocks {
                     }
                     Err(_) if Instant::now() < until => thread::sleep(LOOK),
                     Err(_) => {
-                        let path = lock.strip_prefix(root).unwrap_or(&lock).to_owned();
+                        let path = lock.strip_prefix(places.root()).unwrap_or(&lock).to_owned();
                         return Err(LockError::Held(path));
                     }
                 }
@@ -109,11 +109,11 @@ fn file(state: &Path) -> PathBuf {
 }
 
 /// The locks, in the order in which they are taken: index, HEAD, refs by name, packed refs last.
-fn names(root: &Path, changes: &Changes, runs: &[GitRun]) -> Vec<PathBuf> {
+fn names(places: &Places, changes: &Changes, runs: &[GitRun]) -> Vec<PathBuf> {
     let mut locks = Vec::new();
     for run in runs {
         let mut lock = |rest: &str| {
-            let path = root.join(&run.dir).join(format!("{rest}.lock"));
+            let path = places.at(&run.path(&format!("{rest}.lock")));
             // A ref whose directory is not there cannot be written by another git unnoticed.
             if path.parent().is_some_and(Path::is_dir) {
                 locks.push(path);

@@ -10,7 +10,7 @@ use std::{
 use eclusa_git::{packed_refs, read_small};
 
 use super::{GitRun, MAX_READ, RefMove, after, staged};
-use crate::{Change, Changes, Content, ContentDigest, Contents, FileNode, Node};
+use crate::{Change, Changes, Content, ContentDigest, Contents, FileNode, Node, places::Places};
 
 /// Files that nothing rests on: who wrote them last is right.
 const LAST_WINS: [&str; 4] = ["FETCH_HEAD", "ORIG_HEAD", "COMMIT_EDITMSG", "gc.log"];
@@ -20,7 +20,7 @@ const LAST_WINS: [&str; 4] = ["FETCH_HEAD", "ORIG_HEAD", "COMMIT_EDITMSG", "gc.l
 ///
 /// INVARIANT: git's locks are held, and so is the workspace's.
 pub(crate) fn rebase(
-    root: &Path,
+    places: &Places,
     changes: &Changes,
     runs: &[GitRun],
     contents: &impl Contents,
@@ -32,13 +32,13 @@ pub(crate) fn rebase(
         // The innermost repository has it.
         let run = run.max_by_key(|(run, _)| run.dir.components().count());
         let kept = match run.and_then(|(run, rest)| Some((run, rest.to_str()?))) {
-            Some((run, rest)) => fitted(root, change, run, rest, contents),
+            Some((run, rest)) => fitted(places, change, run, rest, contents),
             None => Some(change.clone()),
         };
         all.extend(kept.map(|it| (it.path.clone(), it)));
     }
     for run in runs {
-        refs(root, changes, run, &mut all);
+        refs(places, changes, run, &mut all);
     }
     let made: BTreeSet<PathBuf> = all
         .values()
@@ -51,7 +51,7 @@ pub(crate) fn rebase(
         .collect();
     for path in made {
         // Git removes directories of refs that have become empty.
-        if root.join(&path).symlink_metadata().is_err() && !all.contains_key(&path) {
+        if places.at(&path).symlink_metadata().is_err() && !all.contains_key(&path) {
             let after = Some(Node::Directory { mode: 0o755 });
             all.insert(path.clone(), Change { path, from: None, before: None, after });
         }
@@ -63,13 +63,13 @@ pub(crate) fn rebase(
 
 /// One change, fitted. `None`: nothing is left to do.
 fn fitted(
-    root: &Path,
+    places: &Places,
     change: &Change,
     run: &GitRun,
     rest: &str,
     contents: &impl Contents,
 ) -> Option<Change> {
-    let now = || present(root, &change.path);
+    let now = || present(places, &change.path);
     let over = |now: Option<Node>| Some(Change { before: now, ..change.clone() });
     let directory = |it: &Option<Node>| matches!(it, Some(Node::Directory { .. }));
     if rest == "packed-refs" || rest == "refs" || rest.starts_with("refs/") {
@@ -99,21 +99,21 @@ fn fitted(
     }
     if rest == "index" {
         let now = now();
-        let same = read_small(&root.join(&change.path), MAX_READ).is_some_and(|it| {
+        let same = read_small(&places.at(&change.path), MAX_READ).is_some_and(|it| {
             let [expected, _] = run.index;
             expected.is_some() && staged(Some(&it)) == expected
         });
         return if same { over(now) } else { Some(change.clone()) };
     }
     if rest.starts_with("logs/") {
-        return log(root, change, contents);
+        return log(places, change, contents);
     }
     Some(change.clone())
 }
 
 /// A log of a ref: lines that came are put behind those that came meanwhile.
-fn log(root: &Path, change: &Change, contents: &impl Contents) -> Option<Change> {
-    let now = present(root, &change.path);
+fn log(places: &Places, change: &Change, contents: &impl Contents) -> Option<Change> {
+    let now = present(places, &change.path);
     let before = change.before.as_ref().and_then(Node::file);
     let digest = |it: &Option<Node>| it.as_ref().and_then(Node::file).map(|it| it.digest);
     if digest(&now) == before.map(|it| it.digest) {
@@ -128,23 +128,23 @@ fn log(root: &Path, change: &Change, contents: &impl Contents) -> Option<Change>
         // It was cut in the run, or is taken back: nothing rests on it.
         return None;
     }
-    let mut all = read_small(&root.join(&change.path), MAX_READ).unwrap_or_default();
+    let mut all = read_small(&places.at(&change.path), MAX_READ).unwrap_or_default();
     all.extend_from_slice(lines);
     let node = Node::File(FileNode::new(all, file.mode));
     Some(Change { before: now, after: Some(node), ..change.clone() })
 }
 
 /// The refs of a run, written loose. Those that are not where they were are left to conflict.
-fn refs(root: &Path, changes: &Changes, run: &GitRun, all: &mut BTreeMap<PathBuf, Change>) {
+fn refs(places: &Places, changes: &Changes, run: &GitRun, all: &mut BTreeMap<PathBuf, Change>) {
     let packed_path = run.path("packed-refs");
-    let packed = read_small(&root.join(&packed_path), MAX_READ);
+    let packed = read_small(&places.at(&packed_path), MAX_READ);
     let text = packed.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
     let known = packed_refs(&text);
     let mut gone: BTreeSet<&str> = BTreeSet::new();
     for RefMove { name, old, new } in &run.refs {
         let path = run.path(name);
-        let loose = present(root, &path);
-        let said = read_small(&root.join(&path), MAX_READ);
+        let loose = present(places, &path);
+        let said = read_small(&places.at(&path), MAX_READ);
         let said = said.map(|it| String::from_utf8_lossy(&it).trim().to_owned());
         let value = said.or_else(|| known.get(name).cloned());
         let before = match value == *old {
@@ -168,7 +168,7 @@ fn refs(root: &Path, changes: &Changes, run: &GitRun, all: &mut BTreeMap<PathBuf
         }
     }
     if !gone.is_empty()
-        && let before @ Some(Node::File(_)) = present(root, &packed_path)
+        && let before @ Some(Node::File(_)) = present(places, &packed_path)
     {
         let mode = before.as_ref().and_then(Node::file).map_or(0o644, |it| it.mode);
         let after = Some(Node::File(FileNode::new(without(&text, &gone).into_bytes(), mode)));
@@ -199,8 +199,8 @@ fn without(text: &str, gone: &BTreeSet<&str>) -> String {
 }
 
 /// What is at a path of the workspace now, if it is a file.
-fn present(root: &Path, path: &Path) -> Option<Node> {
-    let at = root.join(path);
+fn present(places: &Places, path: &Path) -> Option<Node> {
+    let at = places.at(path);
     let known = fs::symlink_metadata(&at).ok()?;
     if known.is_dir() {
         return Some(Node::Directory { mode: known.permissions().mode() & 0o7777 });

@@ -70,7 +70,7 @@ impl<'a> Restorer<'a> {
         let root = self.workspace.root();
         let state = self.workspace.state().strip_prefix(root).ok().map(Path::to_owned);
         self.workspace.step("walk after the command");
-        let walked = After::walk(&self.place.root, manifest, journal.began, state);
+        let walked = After::walk(&self.place.root.root, manifest, journal.began, state);
         let mut after = walked.map_err(|err| match err {
             SnapshotError::Failed(fault) => fault,
             other => IoFailure::at("walk over", root)(io::Error::other(other.to_string())),

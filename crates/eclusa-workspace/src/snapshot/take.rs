@@ -149,7 +149,7 @@ fn saved(found: &Found<'_>, what: What) -> Saved {
 impl<'a> Taker<'a> {
     /// The workspace itself, and everything in it.
     fn workspace(&mut self) -> Result<(), SnapshotError> {
-        let root = &self.place.root;
+        let root = &self.place.root.root;
         let about = rustix::fs::fstat(root).map_err(|err| failed(self.root, err.into()))?;
         let attributes = attributes::read(root);
         let (path, meta) = (PathBuf::new(), Meta::from(about));

@@ -44,7 +44,7 @@ impl Workspace {
                     let moved = moved.filter(|it| is_in_place(seen, it, &mut parents));
                     let content = match moved {
                         _ if is_in_place(seen, &op.path, &mut parents) => Content::InPlace,
-                        Some(other) => Content::At(self.root().join(other)),
+                        Some(other) => Content::At(self.places().at(other)),
                         None => match self.content(&dirs, &past, &op, *digest) {
                             Content::InPlace => image(*digest).unwrap_or(Content::InPlace),
                             content => content,

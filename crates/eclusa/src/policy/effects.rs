@@ -20,6 +20,7 @@ use crate::{Change, Changes, Decision, Node, Reason, Source, Touch, Verdict};
 mod classify;
 mod counts;
 mod defaults;
+mod excused;
 mod floors;
 mod fold;
 mod kind;
@@ -35,7 +36,8 @@ pub use fold::{EffectGroup, FoldedChanges};
 pub use kind::{EffectKind, GitFile};
 
 pub use crate::repository::{
-    GitAction, GitActionKind, NewCommit, PathFacts, RefChange, RepositoryFacts, Tracked,
+    GitAction, GitActionKind, NewCommit, PathFacts, RefChange, RepositoryFacts, SettingChange,
+    SettingKind, Tracked,
 };
 use links::{Way, resolve_link};
 
@@ -149,7 +151,14 @@ impl Rules {
         let kinds = self.kinds(effects, &scripts);
         let mut because = self.effect_reasons(effects, &scripts);
         let allowed = because.iter().any(|it| it.decision == Decision::Allow);
-        self.effect_floors(effects, &kinds, &mut because);
+        let outside = |it: &Script| it.names_outside("git worktree add", &self.root);
+        let of_git = || kinds.iter().any(|it| matches!(it, EffectKind::Git(_)));
+        if effects.facts.tree_outside || (scripts.iter().any(outside) && of_git()) {
+            let text = "a working tree outside the workspace cannot be made from the sandbox, so its branch \
+                        is not made either; name a directory in the workspace, or run it in a terminal";
+            because.push(reason(Decision::Deny, Source::Floor, "workspace", text));
+        }
+        self.effect_floors(effects, &kinds, &scripts, &mut because);
         // What can be made again uses nothing up.
         let counts = |kind| !matches!(kind, EffectKind::Ephemeral | EffectKind::Git(_));
         let counted = effects.changes.iter().zip(kinds.iter()).filter(|it| counts(it.1));
@@ -197,11 +206,19 @@ impl Rules {
         let tight = self.effect_subject(effects, author.touches, &paths);
         let loose = self.effect_subject(effects, &[], &paths);
         let secrets = self.effect_subject(effects, author.touches, &secret);
+        let numbered = effects.changes.iter().enumerate();
+        let excused = numbered.filter(|it| excused::is_excused(effects, scripts, it.0, it.1));
+        let excused: HashSet<Cow<'_, str>> =
+            excused.filter(|it| !linked(it.1)).map(|it| it.1.path.to_string_lossy()).collect();
+        let kept: Vec<(Access, Cow<'_, str>)> =
+            paths.iter().filter(|it| !excused.contains(&it.1)).cloned().collect();
+        let kept = self.effect_subject(effects, author.touches, &kept);
         let results = LazyCell::new(|| effect_counts(effects, scripts));
         let applies = |rule: &&Rule| {
             let (subject, doubt) = match rule.decision() {
                 Decision::Allow => (&loose, false),
                 Decision::Ask | Decision::Deny if rule.is_about_blocked() => (&secrets, true),
+                Decision::Deny if rule.is_about_persistence() => (&kept, true),
                 Decision::Ask | Decision::Deny => (&tight, true),
                 Decision::Stage => return false,
             };
@@ -216,6 +233,8 @@ impl Rules {
         let named = |rule: &Rule| {
             if rule.is_about_blocked() {
                 rule.reason_naming(&secrets)
+            } else if rule.is_about_persistence() {
+                rule.reason_naming(&kept)
             } else {
                 rule.reason_naming(&tight)
             }

@@ -114,6 +114,10 @@ impl Script {
         false
     }
 
+    pub(in crate::policy) fn names_program(&self, _programs: &[&str]) -> bool {
+        false
+    }
+
     pub(in crate::policy) fn names_outside(&self, _program: &str, _root: &Root) -> bool {
         false
     }

@@ -1,8 +1,8 @@
 //! What git knew of the paths of some changes, and what it did to its names: values, read from no disk.
 
-use std::{fmt, sync::LazyLock};
+use std::{collections::BTreeMap, fmt, sync::LazyLock};
 
-use super::NewCommit;
+use super::{NewCommit, SettingChange};
 
 /// What git knew of the paths of some changes before the call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,6 +15,14 @@ pub struct RepositoryFacts {
     pub commits: Vec<NewCommit>,
     /// Whether a rebase is left that would run commands when it goes on.
     pub plans_commands: bool,
+    /// Whether a further working tree is made outside the workspace.
+    pub tree_outside: bool,
+    /// What changes in the settings of a repository, by the number of the change: of what is missing, something
+    /// changes that only a person changes.
+    pub settings: BTreeMap<usize, Vec<SettingChange>>,
+    /// Where the repository lies elsewhere: what of it belongs to this working tree alone, beneath `.git`,
+    /// such as `worktrees/NAME`. Empty for a submodule. `None`: the repository is in the workspace.
+    pub own: Option<String>,
 }
 
 /// What git knew of one path.
@@ -30,7 +38,7 @@ pub struct PathFacts {
     /// Whether it is no secret although its name is like one: git tracks it, or it belongs to an
     /// installed package, or such files are public, and no key or token is in it.
     pub public: bool,
-    /// Whether it is the file `.git` of a further working tree of a repository in the workspace.
+    /// Whether it is the file `.git` of a further working tree of the same repository.
     pub worktree: bool,
 }
 

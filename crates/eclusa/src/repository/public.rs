@@ -21,7 +21,7 @@ pub(super) fn may_be(path: &Path, tracked: bool) -> bool {
     let name = path.file_name().and_then(|it| it.to_str()).unwrap_or_default().to_lowercase();
     let ending = name.rsplit_once('.').map_or("", |it| it.1);
     let is_suspect = matches!(ending, "pem" | "key" | "pub" | "crt" | "cer")
-        || (ending == "tfvars" && tracked)
+        || tracked
         || (name.contains("credentials") && !name.starts_with('.'));
     let hidden = [".ssh", ".gnupg", ".aws"];
     let hidden = path.components().any(|it| hidden.iter().any(|name| it.as_os_str() == *name));

@@ -8,14 +8,18 @@ use std::{
 use eclusa_git::{packed_refs, read_small, split_git_path};
 
 use super::RefChange;
-use crate::{Change, Changes, Contents, Node, Side};
+use crate::{Change, Changes, Contents, Node, Side, workspace::Places};
 
 /// The largest file of packed names that is read, and the largest of a single one.
 const MAX_PACKED: u64 = 16 << 20;
 const MAX_LOOSE: u64 = 4096;
 
 /// The names that change, of all repositories in the workspace.
-pub(super) fn changed(root: &Path, changes: &Changes, contents: &dyn Contents) -> Vec<RefChange> {
+pub(super) fn changed(
+    places: &Places,
+    changes: &Changes,
+    contents: &dyn Contents,
+) -> Vec<RefChange> {
     let mut repositories = BTreeMap::<PathBuf, Vec<(&Change, String)>>::new();
     for change in changes {
         let Some((git, name)) = split_git_path(&change.path) else { continue };
@@ -28,7 +32,7 @@ pub(super) fn changed(root: &Path, changes: &Changes, contents: &dyn Contents) -
         let side = |side| match packed_change {
             Some(change) => text(change, side, contents, MAX_PACKED),
             None => {
-                let now = read_small(&root.join(&git).join("packed-refs"), MAX_PACKED);
+                let now = read_small(&places.at(&git.join("packed-refs")), MAX_PACKED);
                 now.map(|it| String::from_utf8_lossy(&it).into_owned())
             }
         };
@@ -46,7 +50,7 @@ pub(super) fn changed(root: &Path, changes: &Changes, contents: &dyn Contents) -
                 let own = match loose.get(name) {
                     Some(change) => text(change, side, contents, MAX_LOOSE),
                     None => {
-                        let now = read_small(&root.join(&git).join(name), MAX_LOOSE);
+                        let now = read_small(&places.at(&git.join(name)), MAX_LOOSE);
                         now.map(|it| String::from_utf8_lossy(&it).into_owned())
                     }
                 };
@@ -73,6 +77,21 @@ pub(super) fn plans_commands(changes: &Changes, contents: &dyn Contents) -> bool
         is_plan
             && change.after.is_some()
             && text(change, Side::After, contents, MAX_PACKED).is_none_or(|it| it.lines().any(runs))
+    })
+}
+
+/// True when a further working tree is made that is not in the workspace.
+pub(super) fn makes_tree_outside(root: &Path, changes: &Changes, contents: &dyn Contents) -> bool {
+    changes.iter().any(|change| {
+        let is_new = change.before.is_none() && change.after.is_some();
+        let above = change.path.parent().and_then(Path::parent);
+        let tree = change.path.ends_with("gitdir")
+            && above.is_some_and(|it| it.ends_with(".git/worktrees"));
+        let inside = || {
+            let text = text(change, Side::After, contents, MAX_LOOSE);
+            text.is_some_and(|it| Path::new(it.trim()).starts_with(root))
+        };
+        is_new && tree && !inside()
     })
 }
 

@@ -277,9 +277,13 @@ impl Job {
     /// True when the call was let through to be tried without a network, and a person may be asked
     /// about the hosts that it turns out to want. No mode answers for one.
     pub fn is_tried(&self) -> bool {
+        self.asks_a_person() && !self.approved && self.call.only_fetches()
+    }
+
+    /// True where no mode answers for a person: whatever fails for want of a host may ask for it.
+    pub fn asks_a_person(&self) -> bool {
         let mode = self.gate.run().mode_in_force();
-        let asks = matches!(mode, Mode::ConfirmAll | Mode::ConfirmSensitive);
-        asks && !self.approved && self.call.only_fetches()
+        matches!(mode, Mode::ConfirmAll | Mode::ConfirmSensitive)
     }
 
     /// Another machine was reached: text from outside has come into the session. Where that

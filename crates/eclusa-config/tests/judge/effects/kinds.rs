@@ -29,7 +29,7 @@ fn verdict(config: &str, case: &Case) -> Verdict {
         paths: changes.iter().map(known).collect(),
         refs: case.refs.clone(),
         commits: case.commits.clone(),
-        plans_commands: false,
+        ..RepositoryFacts::default()
     };
     let moment = JudgeContext::unknown();
     rules.judge_effects(&Effects {

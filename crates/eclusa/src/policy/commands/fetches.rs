@@ -36,6 +36,7 @@ const SUBCOMMANDS: [(&[&str], &[&str]); 10] = [
             "audit",
             "ci",
             "dedupe",
+            "exec",
             "fetch",
             "i",
             "info",
@@ -210,8 +211,9 @@ fn fetches_by_subcommand(program: &str, words: &[&str]) -> bool {
         return false;
     };
     let named = || words.iter().filter(|it| !it.starts_with('-')).copied();
-    // Options before the subcommand may change what it is.
-    let sub = words.first().copied().unwrap_or_default();
+    // Options before the subcommand may change what it is, but for a directory to work in.
+    let leads = |it: &&&str| program == "terraform" && it.starts_with("-chdir=");
+    let sub = words.iter().find(|it| !leads(it)).copied().unwrap_or_default();
     match program {
         "aws" => named().nth(1).is_some_and(|it| {
             it == "ls"

@@ -17,6 +17,21 @@ impl Script {
         self.commands().any(|(_, it)| programs.contains(&first_word(&it.program)))
     }
 
+    /// True when one of its commands has one of these names as a word of its own, such as what `npx` runs, or as the
+    /// module that Python runs.
+    pub(in crate::policy) fn names_program(&self, programs: &[&str]) -> bool {
+        let runner = |it: &CommandProfile| {
+            let first = first_word(&it.program);
+            ["npx", "npm", "pnpm", "yarn", "bunx", "bun", "uvx", "uv"].contains(&first)
+                || first.starts_with("python")
+        };
+        let named = |word: &Word| {
+            let name = word.text().map(|it| it.replace('_', "-"));
+            name.is_some_and(|it| programs.contains(&it.as_str()))
+        };
+        self.commands().any(|(command, it)| runner(it) && command.words.iter().any(named))
+    }
+
     /// True when it has Python install something: `python3 -m venv`, `python -m pip`.
     pub(in crate::policy) fn installs_python(&self) -> bool {
         self.commands().any(|(command, it)| {

@@ -3,7 +3,8 @@
 use std::path::{Component, Path};
 
 use super::{
-    EffectKind, Effects, GitFile, Rules, Tracked, Way, deletes, is_clean, makes_executable,
+    EffectKind, Effects, GitFile, Rules, Tracked, Way, deletes, excused::is_excused, is_clean,
+    makes_executable,
 };
 use crate::{Change, Changes, Decision, Node, policy::Script};
 
@@ -82,13 +83,18 @@ impl Rules {
         let packs = changes.iter().any(|it| it.before.is_none() && is_pack(&it.path));
         let kind = |(number, change): (usize, &Change)| {
             let facts = effects.facts.path(number);
-            let protects = |it: &&crate::Rule| it.protects(&change.path, facts);
+            let excused = is_excused(effects, scripts, number, change);
+            let protects = |it: &&crate::Rule| {
+                it.protects(&change.path, facts) && !(excused && it.is_about_persistence())
+            };
             if !is_clean(&change.path) || self.way_out(change) == Some(Way::Out) {
                 EffectKind::Outside
             } else if protecting.iter().any(protects) {
                 EffectKind::Protected
+            } else if effects.facts.settings.contains_key(&number) {
+                EffectKind::Git(GitFile::Settings)
             } else if let Some(rest) = git_path(&change.path) {
-                EffectKind::Git(git_file(&rest, change, packs))
+                EffectKind::Git(git_kind(&rest, change, packs, effects))
             } else if facts.ephemeral.is_some() && (installs || !is_program(changes, change)) {
                 EffectKind::Ephemeral
             } else if deletes(changes, &left, change) {
@@ -149,6 +155,42 @@ fn git_path(path: &Path) -> Option<String> {
 
 fn is_pack(path: &Path) -> bool {
     path.parent().is_some_and(|it| it.ends_with(".git/objects/pack"))
+}
+
+/// What one of git's files is for, and whose it is.
+fn git_kind(rest: &str, change: &Change, packs: bool, effects: &Effects<'_>) -> GitFile {
+    let own = effects.facts.own.as_deref().filter(|it| !it.is_empty());
+    // Other repositories in the workspace have no part of their own elsewhere.
+    let own = own.filter(|_| change.path.starts_with(".git"));
+    let beneath = |it: &str| Some(rest.strip_prefix(it)?.strip_prefix('/')?.to_owned());
+    if let Some(rest) = own.and_then(beneath) {
+        return match rest.as_str() {
+            "gitdir" | "commondir" => GitFile::Foreign,
+            rest => git_file(rest, change, packs),
+        };
+    }
+    if let Some((name, inner)) = rest.strip_prefix("worktrees/").and_then(|it| it.split_once('/')) {
+        let up = inner.split('/').count();
+        let tree = change.path.ancestors().nth(up).and_then(|it| effects.changes.get(it));
+        let is_new = tree.is_some_and(|it| it.before.is_none());
+        let stands = ["HEAD", "index", "gitdir", "commondir"].contains(&inner);
+        let altered = stands && change.before.is_some() && change.after.is_some();
+        return match !is_new && !name.is_empty() && (own.is_some() || altered) {
+            true => GitFile::Foreign,
+            false => git_file(rest, change, packs),
+        };
+    }
+    let kind = git_file(rest, change, packs);
+    let shared = |it: &str| {
+        (it.starts_with("logs/") && it != "logs/HEAD")
+            || ["logs", "rr-cache", "info", "gc.log", "gc.pid"].contains(&it)
+            || it.starts_with("rr-cache/")
+            || it.starts_with("info/")
+    };
+    let main = matches!(kind, GitFile::Index | GitFile::Sequence)
+        || (kind == GitFile::Note && !shared(rest))
+        || ["HEAD", "index"].contains(&rest);
+    if own.is_some() && main { GitFile::Foreign } else { kind }
 }
 
 /// What one of git's files is for. `packs`: a new pack is among the changes, so that what it holds

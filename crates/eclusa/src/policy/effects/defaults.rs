@@ -6,7 +6,10 @@
 
 use std::path::Path;
 
-use super::{EffectKind, EffectKinds, Effects, GitActionKind, GitFile, Rules, Tracked, listed};
+use super::{
+    EffectKind, EffectKinds, Effects, GitActionKind, GitFile, Rules, SettingKind, Tracked, listed,
+    plainly,
+};
 use crate::{Change, Decision, Reason, Source, policy::Script};
 
 /// Words of git that lose what nobody else has.
@@ -85,8 +88,11 @@ impl Rules {
                 say(ask, lost, "effects.uncommitted", text.to_owned());
             }
         }
-        if scripts.iter().any(|it| it.names_outside("git worktree add", &self.root)) {
-            say(ask, lost, "workspace", "it makes a working tree outside the workspace".to_owned());
+        for setting in effects.facts.settings.values().flatten() {
+            if setting.kind == SettingKind::Plain {
+                let text = format!("changes a setting of git: {}", plainly(&setting.text));
+                say(ask, asked, "defaults", text);
+            }
         }
         if effects.facts.plans_commands {
             let text = "leaves an unfinished rebase that will run commands";

@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use super::{
-    EffectKind, EffectKinds, Effects, GitFile, Rules, Way, classify::is_program, deletes, is_clean,
-    listed, makes_executable, replaces_trusted_dir, sets_id,
+    EffectKind, EffectKinds, Effects, GitFile, Rules, Script, SettingKind, Way,
+    classify::is_program, deletes, excused::installs_hooks, is_clean, listed, makes_executable,
+    plainly, replaces_trusted_dir, sets_id,
 };
-use crate::{Change, Decision, Reason, Source};
+use crate::{Change, Decision, Reason, Source, workspace::is_git_hook};
 
 impl Rules {
     /// What no rule can loosen.
@@ -14,9 +15,17 @@ impl Rules {
         &self,
         effects: &Effects<'_>,
         kinds: &EffectKinds,
+        scripts: &[Script],
         because: &mut Vec<Reason>,
     ) {
         let changes = effects.changes;
+        for setting in effects.facts.settings.values().flatten() {
+            if setting.kind != SettingKind::Plain {
+                let text = format!("changes a setting of git: {}", plainly(&setting.text)).into();
+                let (decision, source) = (Decision::Ask, Source::Rule);
+                because.push(Reason { decision, source, origin: "effects".into(), text });
+            }
+        }
         let mut floor = |decision, source, origin: &'static str, text: &str, paths: Vec<&Path>| {
             if !paths.is_empty() {
                 let text = format!("{text} {}", listed(&paths)).into();
@@ -54,6 +63,14 @@ impl Rules {
         let text = "it would make a link to a program that was installed outside the workspace:";
         let installed = paths(&|it| self.way_out(it) == Some(Way::Toolchain));
         floor(Decision::Ask, fixed, "workspace", text, installed);
+        if installs_hooks(scripts) {
+            let hooks = paths(&|it| is_git_hook(&it.path));
+            floor(Decision::Ask, Source::Rule, "effects", "installs hooks that git runs:", hooks);
+        }
+        let text =
+            "belongs to another working tree of the repository, which only that one changes:";
+        let foreign = of(&|it| it == EffectKind::Git(GitFile::Foreign), &|_| true);
+        floor(deny, fixed, "workspace", text, foreign);
         let worktree = |it: &(usize, &Change)| effects.facts.path(it.0).worktree;
         let standing = changes.iter().enumerate().filter(|it| replaces_trusted_dir(it.1));
         let (trees, others): (Vec<_>, Vec<_>) = standing.partition(worktree);

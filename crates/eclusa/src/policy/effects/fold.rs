@@ -46,7 +46,13 @@ impl FoldedChanges {
                 }
                 EffectKind::Git(GitFile::Index) => index = true,
                 EffectKind::Git(GitFile::Object | GitFile::Ref | GitFile::Note) => {}
-                EffectKind::Git(GitFile::Sequence | GitFile::Worktree | GitFile::Other)
+                EffectKind::Git(
+                    GitFile::Sequence
+                    | GitFile::Worktree
+                    | GitFile::Foreign
+                    | GitFile::Settings
+                    | GitFile::Other,
+                )
                 | EffectKind::Edit
                 | EffectKind::Delete { .. }
                 | EffectKind::Outside

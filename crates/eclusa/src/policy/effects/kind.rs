@@ -41,6 +41,10 @@ pub enum GitFile {
     Sequence,
     /// A further working tree.
     Worktree,
+    /// What belongs to another working tree of the repository: where that stands, and what is staged there.
+    Foreign,
+    /// The settings of the repository, of which only such change as start nothing.
+    Settings,
     /// Anything else, and whatever is removed that git does not remove.
     Other,
 }

@@ -44,6 +44,11 @@ impl Rule {
         matches!(self.paths.as_deref(), Some(Paths::Blocked { .. }))
     }
 
+    /// True when it is the shipped rule about what programs run by themselves.
+    pub(in crate::policy) fn is_about_persistence(&self) -> bool {
+        self.shipped && self.id.as_deref() == Some("persistence-files")
+    }
+
     /// True when it is only about paths that a call names.
     pub(in crate::policy) fn is_named_only(&self) -> bool {
         self.named_only
