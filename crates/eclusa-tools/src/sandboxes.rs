@@ -16,7 +16,7 @@ use eclusa::{policy::HiddenPaths, settings::RequiredEnforcement, workspace::Snap
 use eclusa_git::linked_repository;
 use eclusa_sandbox::{
     Hooks, HostCapabilities, Identity, Limits, Missing, Sandbox, SandboxError, Staging,
-    git_environment_of, personal_git_settings,
+    git_environment_of,
     proxy::{HostRule, Hosts, Proxy, ProxyListener},
 };
 
@@ -25,6 +25,7 @@ use crate::owner::{JobRecords, all_sessions, sweep_sessions};
 mod attempts;
 mod bound_layer;
 mod caches;
+mod company;
 mod hooks;
 mod order;
 mod outliving;
@@ -44,6 +45,7 @@ pub use settings::SandboxSettings;
 
 use attempts::Attempts;
 use caches::Caches;
+use company::Company;
 use running::{Kept, Network};
 use session::SandboxSessions;
 use stage::{LayerPools, RepositoryStage, SnapshotStage, Stage};
@@ -228,6 +230,8 @@ impl Sandboxes {
             Kept::Nothing | Kept::Layer(_) => self.capabilities().enforcement().to_string(),
         };
         let (pool, command) = (pool.clone(), order.command.clone());
+        let name = order.session.clone().filter(|_| self.capabilities().opens_sockets());
+        let company = name.map(|name| Company { records, name });
         Ok(Running {
             sandbox,
             plan,
@@ -238,6 +242,7 @@ impl Sandboxes {
             bound,
             repository,
             session,
+            company,
             ruled_out,
             skipped,
             level,

@@ -194,3 +194,55 @@ fn with_a_live_directory_they_stay_closed_and_doctor_knows_them() {
     let part = told["parts"].as_array().unwrap().iter().find(|it| it["name"] == "unix sockets");
     assert_eq!(part.unwrap()["holds"], true, "{told}");
 }
+
+/// Takes a descriptor over a socket in `/tmp`, and writes through it whenever a line comes on another.
+const TAKER: &str = r#"
+import os, socket, time
+server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+server.bind('/tmp/take'); server.listen()
+print('ready', flush=True)
+taken, _ = server.accept()
+_, found, _, _ = socket.recv_fds(taken, 10, 2)
+taken.send(b'have'); taken.close()
+while not os.path.exists('/tmp/go'): time.sleep(0.05)
+os.lseek(found[0], 0, 0); os.write(found[0], b'evil\n')
+inside = os.open('made.txt', os.O_WRONLY | os.O_TRUNC, dir_fd=found[1])
+os.write(inside, b'evil\n')
+print('wrote', flush=True)
+time.sleep(600)
+"#;
+
+const GIVER: &str = r#"
+import os, socket
+file = os.open('made.txt', os.O_RDWR | os.O_CREAT, 0o644); os.write(file, b'good\n')
+here = os.open('.', os.O_RDONLY)
+to = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM); to.connect('/tmp/take')
+socket.send_fds(to, [b'x'], [file, here]); print(to.recv(4).decode())
+"#;
+
+#[test]
+fn a_job_that_is_handed_a_descriptor_of_a_layer_never_writes_the_workspace() {
+    eclusa_testing::needs!(Namespaces);
+    if !is_installed("/usr/bin/python3") {
+        return;
+    }
+    let world = world();
+    world.write("workspace/taker.py", TAKER);
+    world.write("workspace/giver.py", GIVER);
+    let run = |input| shell(&world, &rewritten(&claude(&world, &before(&world, "Bash", input))));
+    let job = run(json!({"command": "/usr/bin/python3 taker.py", "run_in_background": true}));
+    assert!(job.out.contains("as job"), "{job:?}");
+    let says = |what: &str| {
+        crate::world::until(what, || {
+            world.eclusa(&["jobs", "output", "1"]).out.contains(what).then_some(())
+        });
+    };
+    says("ready");
+    let gave = run(json!({"command": "/usr/bin/python3 giver.py"}));
+    assert!(gave.code == 0 && gave.out.contains("have"), "{gave:?}");
+    assert_eq!(world.read("workspace/made.txt"), "good\n");
+    assert_eq!(run(json!({"command": "touch /tmp/go"})).code, 0);
+    says("wrote");
+    assert_eq!(world.read("workspace/made.txt"), "good\n");
+    assert_eq!(world.eclusa(&["jobs", "end", "--all"]).code, 0);
+}

@@ -343,6 +343,7 @@ fn a_code_carries_everything_that_a_machine_needs() {
         root: fleet.anchor().root.to_string(),
         invite: fleet.invite(&[("team", "web")]),
         secret: "secret".into(),
+        server: None,
     };
     assert_eq!(code.to_string().parse(), Ok(code.clone()));
     assert!(

@@ -16,6 +16,7 @@ use eclusa_sandbox::{
 use super::{
     attempts::Attempts,
     caches::CacheLayers,
+    company::Company,
     session::SandboxSession,
     stage::{RepositoryStage, SnapshotStage, Stage},
 };
@@ -38,6 +39,8 @@ pub struct Running {
     /// The layer over a repository that lies elsewhere.
     pub(super) repository: Option<RepositoryStage>,
     pub(super) session: Option<Arc<SandboxSession>>,
+    /// Who else may have been handed a descriptor of the layer; `None`: nobody can have been.
+    pub(super) company: Option<Company>,
     /// How many paths rules hide from it.
     pub(super) ruled_out: usize,
     /// What is told of hooks that do not run.
@@ -187,6 +190,16 @@ impl Running {
             let network = self.plan.network.clone();
             let run = HeldRun::Left(left);
             held = Some(HeldJob { about, run, locks, network, kept: None });
+        } else if let (Some(company), Some(session)) = (&self.company, &self.session)
+            && company.is_there(session)
+            && let Kept::Layer(stage) = &self.kept
+        {
+            let copied = || {
+                let repository = self.repository.as_ref().map(|it| it.copied(&self.pool));
+                Ok::<_, std::io::Error>((stage.copied(&self.pool)?.0, repository.transpose()?))
+            };
+            let (copy, repository) = copied().map_err(|err| RunError::Effects(err.to_string()))?;
+            (self.kept, self.repository) = (Kept::Layer(copy), repository);
         }
         drop((self.caches, self.bound, self.session));
         let live_in_place = match &self.kept {

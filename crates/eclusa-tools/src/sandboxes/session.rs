@@ -157,6 +157,15 @@ impl SandboxSession {
         self.tmp.as_ref().and_then(|it| it.lock.try_clone().ok())
     }
 
+    /// Whether another process is in the session: each holds a share of the lock, and so does a job.
+    pub(super) fn is_used_elsewhere(&self) -> bool {
+        let Some(tmp) = &self.tmp else { return false };
+        let alone = tmp.lock.try_lock().is_ok();
+        // Whoever comes meanwhile waits for this.
+        let shared = tmp.lock.lock_shared();
+        !alone || shared.is_err()
+    }
+
     fn used(&self) {
         if let Some(tmp) = &self.tmp {
             let _ = tmp.lock.set_modified(SystemTime::now());
@@ -191,7 +200,7 @@ impl Tmp {
             discard(&root)?;
             lock.unlock()?;
         }
-        lock.try_lock_shared().map_err(|err| io::Error::other(err.to_string()))?;
+        lock.lock_shared()?;
         lock.set_modified(SystemTime::now())?;
         if !root.is_dir() {
             fs::create_dir(&root)?;

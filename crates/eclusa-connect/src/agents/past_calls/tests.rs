@@ -8,7 +8,7 @@ fn commands(agent: &str, text: &str) -> Vec<(String, String)> {
     let command = |it: &PastCall| match &it.mapped {
         MappedCall::Eclusa(calls) => match calls.as_slice() {
             [EclusaCall { tool: "bash", args }] => args["command"].as_str().unwrap().to_owned(),
-            other => format!("{}", other[0].tool),
+            other => other[0].tool.to_owned(),
         },
         other => format!("{other:?}"),
     };
