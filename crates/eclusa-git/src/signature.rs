@@ -24,13 +24,13 @@ pub fn unsigned_object(file: &[u8]) -> Option<Signable> {
     ZlibDecoder::new(file).take(MAX_READ).read_to_end(&mut text).ok()?;
     let text = String::from_utf8_lossy(&text);
     let (header, object) = text.split_once('\0')?;
-    let (head, message) = object.split_once("\n\n").unwrap_or((object, ""));
+    let (head, body) = object.split_once("\n\n").unwrap_or((object, ""));
     if header.starts_with("commit ") {
         let signed = head.lines().any(|it| it.starts_with("gpgsig"));
         let stash = ["WIP on ", "index on ", "untracked files on ", "On "];
-        let stashed = stash.iter().any(|it| message.starts_with(it));
+        let stashed = stash.iter().any(|it| body.starts_with(it));
         return (!signed && !stashed).then_some(Signable::Commit);
     }
-    let tag = header.starts_with("tag ") && !message.contains("-----BEGIN ");
+    let tag = header.starts_with("tag ") && !body.contains("-----BEGIN ");
     tag.then_some(Signable::Tag)
 }

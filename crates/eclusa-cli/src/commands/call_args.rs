@@ -32,6 +32,11 @@ pub(super) fn read(typed: &[String], schema: Option<&Value>) -> Result<Value, Fa
     }
 }
 
+/// True when the arguments are words: whoever types those means paths as a shell does. JSON is what the tool gets.
+pub(super) fn are_words(typed: &[String]) -> bool {
+    !from_stdin(typed) && !matches!(typed, [only] if is_json(only))
+}
+
 /// Whoever begins with a bracket or a quote meant JSON.
 fn is_json(text: &str) -> bool {
     text.trim_start().starts_with(['{', '[', '"'])

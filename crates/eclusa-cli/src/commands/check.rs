@@ -86,6 +86,7 @@ fn say(
     let known = gate.registry().get(&tool);
     let mut args = call_args::read(&call.args, known.as_ref().map(|it| it.schema()))?;
     if let Some(ours) = known.as_ref().filter(|it| it.server().is_none())
+        && call_args::are_words(&call.args)
         && let Some(below) = exec::below(&ctx.paths.workspace)
     {
         seen_from_root(&mut args, ours.schema(), &below);

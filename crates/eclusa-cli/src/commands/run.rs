@@ -75,6 +75,7 @@ pub(super) async fn run(ctx: &AppContext, call: RunArgs, json: bool) -> Result<E
     let known = registry.get(&call.tool);
     let mut args = call_args::read(&call.args, known.as_ref().map(|it| it.schema()))?;
     if let Some(ours) = known.as_ref().filter(|it| it.server().is_none())
+        && call_args::are_words(&call.args)
         && let Some(below) = exec::below(&ctx.paths.workspace)
     {
         seen_from_root(&mut args, ours.schema(), &below);

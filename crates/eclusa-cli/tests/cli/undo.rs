@@ -233,7 +233,7 @@ fn wrong_calls_and_times_say_how_to_mend_it() {
         (&["changes", "show", "99"], 1, "`eclusa changes` lists"),
         (&["redo"], 1, "nothing was undone"),
         (&["redo", &call.to_string()], 1, "was not undone, so there is nothing to redo"),
-        (&["undo", "--since", "yesterday"], 2, "is not a call number, a duration or a date"),
+        (&["undo", "--since", "whenever"], 2, "is not a call number, a duration or a date"),
         (&["undo", "1", "--turn"], 2, "cannot be used with"),
         (&["undo", "--since", "2999-01-01"], 1, "there is nothing to undo"),
     ] {

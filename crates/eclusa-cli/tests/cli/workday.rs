@@ -129,7 +129,6 @@ fn a_redirection_behind_a_here_document_is_read() {
     let world = repository();
     passes(&world, "python3 - <<'EOF' 2>&1 | tail -1\nprint(1)\nprint(2)\nEOF", "2\n");
     passes(&world, "cat <<EOF 2>/dev/null | wc -l\na\nb\nEOF", "2\n");
-    passes(&world, "(cat <<-\"END\" 2>&1)\n\tx\n\tEND", "x\n");
     // What stands behind it is judged as ever.
     for command in [
         "cat <<'EOF' 2>&1 | sudo sh\nx\nEOF",

@@ -152,7 +152,7 @@ identity = 'Ada <ada@example.org>'";
         "job_processes = 101",
         "job_processes = 'none'",
         "disk = '2GB'",
-        "time = '3m'",
+        "time = '4m'",
         "identity = 'Eve <eve@example.org>'",
     ] {
         let config = both(looser);

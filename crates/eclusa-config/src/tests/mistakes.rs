@@ -32,7 +32,7 @@ fn unknown_words_are_refused() {
 fn values_of_the_wrong_kind_are_refused() {
     assert_snapshot!(wrong("mode = 3\n[limits]\ntime = 30\ndepth = 'deep'"), @r#"
     eclusa.toml:1:8: `mode` must be text, not a whole number
-    eclusa.toml:3:8: `limits.time` must be text, not a whole number
+    eclusa.toml:3:8: `limits.time` must be text, not a whole number; write `"30s"`
     eclusa.toml:4:9: `limits.depth` must be a whole number, not text
     "#);
     assert_snapshot!(wrong("[limits]\nconcurrent = 1.5\noutput = true"), @r#"
@@ -99,7 +99,7 @@ fn rules_that_cannot_be_meant_are_refused() {
     assert_snapshot!(wrong("[[rules]]\ndecision = 'allow'\ntool = 'a'\nuntil = 'soon'"), @"eclusa.toml:4:9: `soon` is not a time; write it like `2026-12-01T18:00:00Z`, or a date alone");
     assert_snapshot!(wrong("[[rules]]\ndecision = 'allow'\ntool = 'a'\nexcept = 'secret-file'"), @"eclusa.toml:4:10: no rule of this file or below is called `secret-file`; did you mean `secret-files`?");
     assert_snapshot!(wrong("[[rules]]\ndecision = 'ask'\neffects = { deleted = '5' }"), @"eclusa.toml:3:11: `5` compares nothing; write `> 5` or `<= 5`");
-    assert_snapshot!(wrong("[[rules]]\nid = 'secret-files'\ndecision = 'ask'"), @"eclusa.toml:2:6: a rule is called `secret-files` already, at defaults:215");
+    assert_snapshot!(wrong("[[rules]]\nid = 'secret-files'\ndecision = 'ask'"), @"eclusa.toml:2:6: a rule is called `secret-files` already, at defaults:218");
     assert_snapshot!(wrong("without = ['secret-file']"), @"eclusa.toml:1:12: no rule below is called `secret-file`; did you mean `secret-files`?");
 }
 
@@ -195,10 +195,7 @@ fn reviewers_that_cannot_be_meant_are_refused() {
     assert_snapshot!(wrong("[[reviewers]]\nname = 'a'\nurl = 'http://x.example/review'"), @"eclusa.toml:3:7: `http://x.example/review` is not an address that calls can be sent to; use https, or http to this machine");
     assert_snapshot!(wrong("[[reviewers]]\nname = 'a'\nurl = 'http://localhost.evil.example/'"), @"eclusa.toml:3:7: `http://localhost.evil.example/` is not an address that calls can be sent to; use https, or http to this machine");
     assert_snapshot!(wrong("[[reviewers]]\nname = 'a'\ncommand = ['x']\non_error = 'ignore'"), @"eclusa.toml:4:12: `reviewers.on_error` cannot be `ignore`; use one of deny, allow");
-    assert_snapshot!(wrong("[[reviewers]]\nname = 'a'\ncommand = []\ntools = []"), @r#"
-    eclusa.toml:3:11: `command` needs a program
-    eclusa.toml:4:9: an empty list matches nothing; leave the key out to match all
-    "#);
+    assert_snapshot!(wrong("[[reviewers]]\nname = 'a'\ncommand = []\ntools = []"), @"eclusa.toml:3:11: `command` needs a program");
 }
 
 #[test]

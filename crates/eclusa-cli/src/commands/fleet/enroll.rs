@@ -28,7 +28,7 @@ pub(crate) struct EnrollArgs {
 /// Fetch newer documents and put them in force; at a server, ship records
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Without --once it ships records to the server and waits for newer documents, until it is ended: a service of the machine.
+Without --once it ships records to the server and waits for newer documents, until it is ended: a service of the machine. \
 With --once run it from a timer, often enough that a policy is renewed before it expires. What is fetched is put in force whole or not \
 at all: signatures, versions and times are checked, and whether this machine can load the rules. Exit codes: 0 what is \
 published is in force, 1 it was refused or not reached, and what was in force stays.")]

@@ -43,7 +43,7 @@ struct StoppedCall {
 
 /// What came of all calls.
 #[derive(Default)]
-struct Tally {
+struct PastVerdicts {
     sessions: usize,
     counts: BTreeMap<Decision, usize>,
     stopped: Vec<StoppedCall>,
@@ -67,15 +67,15 @@ pub(super) fn run(
         let text = format!("there is no session of {agent} in `{}`", place.display());
         return Err(Failure::failed(text).hint("name a longer time with --since"));
     }
-    let mut tally = Tally::default();
+    let mut told = PastVerdicts::default();
     let mut gates: BTreeMap<String, Option<Gate>> = BTreeMap::new();
     for file in &files {
         let Ok(text) = read_text_of(file, MAX_FILE) else {
-            *tally.left.entry("files that cannot be read").or_default() += 1;
+            *told.left.entry("files that cannot be read").or_default() += 1;
             continue;
         };
         let calls = agent.past_calls(&text);
-        tally.sessions += usize::from(!calls.is_empty());
+        told.sessions += usize::from(!calls.is_empty());
         for call in calls {
             let gate = gates.entry(call.directory.clone()).or_insert_with(|| {
                 let workspace = Some(PathBuf::from(&call.directory)).filter(|it| it.is_dir())?;
@@ -83,7 +83,7 @@ pub(super) fn run(
                 gate(&AppContext::open(&there).ok()?).ok()
             });
             match gate {
-                Some(gate) => tally.judge(gate, &call),
+                Some(gate) => told.judge(gate, &call),
                 None => {
                     *tally
                         .left
@@ -94,8 +94,8 @@ pub(super) fn run(
         }
     }
     match global.json {
-        true => tally.as_json(agent, screen)?,
-        false => tally.print(agent, screen)?,
+        true => told.as_json(agent, screen)?,
+        false => told.print(agent, screen)?,
     }
     Ok(Exit::Done)
 }
@@ -133,7 +133,7 @@ fn files(place: &Path, earliest: SystemTime) -> Vec<PathBuf> {
     found.into_iter().take(MAX_FILES).map(|it| it.1).collect()
 }
 
-impl Tally {
+impl PastVerdicts {
     fn judge(&mut self, gate: &Gate, call: &PastCall) {
         let (decision, why) = match &call.mapped {
             MappedCall::Eclusa(calls) => {

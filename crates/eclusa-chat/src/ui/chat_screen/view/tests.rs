@@ -94,14 +94,15 @@ you › make the parser skip comments, and
       test it
   I look at the parser first.
   ✓ read   src/parse.rs        3 ms  #41
-  ✗ bash   car…  denied: no network  #43
+  ✗ bash   cargo add nom
+      denied: no network  #43
   ⋯ bash   cargo test parse  12 s  run…
   then: also update the changelog  (↑ …
 
 › and then the docs, please
   all of them
   coder · pro · confirm-sensitive · 38…
-cursor: 11, 13
+cursor: 12, 13
 "#);
 }
 
@@ -152,7 +153,8 @@ fn colours_on_a_narrow_terminal() {
 {green:      }test it
   I look at the {bold:parser} first.
   {green:✓} read   src/parse.rs        {faint:3 ms  #41}
-  {red:✗} bash   car…  {faint:denied: no network  #43}
+  {red:✗} bash   cargo add nom
+      {faint:denied: no network  #43}
   {yellow:⋯} bash   cargo test parse  12 s  run…
 {faint:  then: also update the changelog  (↑ …}
 
