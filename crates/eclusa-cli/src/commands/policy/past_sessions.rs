@@ -85,7 +85,7 @@ pub(super) fn run(
             match gate {
                 Some(gate) => told.judge(gate, &call),
                 None => {
-                    *tally
+                    *told
                         .left
                         .entry("calls of directories without rules to judge by")
                         .or_default() += 1
