@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::world::World;
 
-const FETCHES: [&str; 30] = [
+const FETCHES: [&str; 31] = [
     "git fetch",
     "git fetch --all --prune",
     "git pull --rebase origin main",
@@ -40,7 +40,7 @@ const FETCHES: [&str; 30] = [
 ];
 
 /// What sends, runs elsewhere, runs what it fetched, or is only known when it runs.
-const ASKED: [&str; 34] = [
+const ASKED: [&str; 33] = [
     "git push",
     "git push origin feature/x",
     "git -c core.sshCommand=./x fetch",
