@@ -25,7 +25,7 @@ pub struct MachineState {
     /// The number of the documents that were last fetched.
     #[serde(default)]
     pub documents: u64,
-    /// Why the server takes nothing from this machine for now, if it does not.
+    /// Why the server takes nothing from this machine; `None`: it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspended: Option<String>,
     /// Its stores, by what they call themselves.

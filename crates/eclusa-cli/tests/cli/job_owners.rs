@@ -2,31 +2,13 @@
 
 use std::fs;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{
-    hook::{before, claude, rewritten, shell},
-    jobs::{TALKS, jobs, lives, nothing_left, owner, socket, states},
-    world::{Ran, World, until},
+    hook::claude,
+    jobs::{TALKS, call, jobs, lives, nothing_left, owner, socket, start, states, world},
+    world::until,
 };
-
-fn world() -> World {
-    let world = World::with("mode = \"auto-approve\"\n");
-    world.write("workspace/a.txt", "one\n");
-    world
-}
-
-fn run(world: &World, input: Value) -> Ran {
-    shell(world, &rewritten(&claude(world, &before(world, "Bash", input))))
-}
-
-fn call(world: &World, command: &str) -> Ran {
-    run(world, json!({"command": command}))
-}
-
-fn start(world: &World, command: &str) -> Ran {
-    run(world, json!({"command": command, "run_in_background": true}))
-}
 
 #[test]
 fn those_who_say_nothing_hold_nobody_up() {

@@ -12,7 +12,7 @@ use crate::{
 const SERVE: &str = "python3 -m http.server 5173 --bind 127.0.0.1";
 
 /// A session of Claude Code whose changes are applied unasked.
-fn world() -> World {
+pub(crate) fn world() -> World {
     let world = World::with("mode = \"auto-approve\"\n");
     world.write("workspace/a.txt", "one\n");
     world
@@ -23,11 +23,11 @@ fn line(world: &World, input: Value) -> String {
     rewritten(&claude(world, &before(world, "Bash", input)))
 }
 
-fn call(world: &World, command: &str) -> Ran {
+pub(crate) fn call(world: &World, command: &str) -> Ran {
     shell(world, &line(world, json!({"command": command})))
 }
 
-fn start(world: &World, command: &str) -> Ran {
+pub(crate) fn start(world: &World, command: &str) -> Ran {
     shell(world, &line(world, json!({"command": command, "run_in_background": true})))
 }
 

@@ -12,9 +12,9 @@ use crate::{
     screen::{Screen, sanitize},
 };
 
-/// List calls of all machines, newest first
+// Which trail, and what of it. (A doc comment would replace the command's own text.)
 #[derive(Debug, clap::Args)]
-pub(crate) struct FleetLogArgs {
+pub(crate) struct TrailArgs {
     /// The database
     #[arg(long, value_name = "URL", env = "ECLUSA_DATABASE", hide_env_values = true)]
     database: String,
@@ -24,6 +24,13 @@ pub(crate) struct FleetLogArgs {
     /// Only of this team
     #[arg(long)]
     team: Option<String>,
+}
+
+/// List calls of all machines, newest first
+#[derive(Debug, clap::Args)]
+pub(crate) struct FleetLogArgs {
+    #[command(flatten)]
+    trail: TrailArgs,
     /// Only of this tool
     #[arg(long)]
     tool: Option<String>,
@@ -44,15 +51,8 @@ pub(crate) struct FleetLogArgs {
 Writes to stdout. `eclusa fleet verify FILE --root sha256:…` checks it without a network, trusting neither server nor \
 database.")]
 pub(crate) struct ExportArgs {
-    /// The database
-    #[arg(long, value_name = "URL", env = "ECLUSA_DATABASE", hide_env_values = true)]
-    database: String,
-    /// Only of this machine
-    #[arg(long, value_name = "NUMBER")]
-    machine: Option<u32>,
-    /// Only of this team
-    #[arg(long)]
-    team: Option<String>,
+    #[command(flatten)]
+    trail: TrailArgs,
 }
 
 pub(super) async fn log(
@@ -60,9 +60,10 @@ pub(super) async fn log(
     json: bool,
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
-    let database = Database::open(&args.database).map_err(failed)?;
-    let FleetLogArgs { machine, team, tool, decision, limit, .. } = args;
-    let since = publication::before_now(&args.since)?;
+    let FleetLogArgs { trail, tool, decision, since, limit } = args;
+    let TrailArgs { database, machine, team } = trail;
+    let database = Database::open(&database).map_err(failed)?;
+    let since = publication::before_now(&since)?;
     let filter = CallFilter { machine, team, tool, decision, since, limit };
     let found = eclusa_fleet_server::calls(&database, &filter).await.map_err(failed)?;
     if json {
@@ -97,10 +98,11 @@ pub(super) async fn log(
 }
 
 pub(super) async fn export(args: ExportArgs) -> Result<Exit, Failure> {
-    let database = Database::open(&args.database).map_err(failed)?;
+    let TrailArgs { database, machine, team } = args.trail;
+    let database = Database::open(&database).map_err(failed)?;
     let mut out = BufWriter::new(std::io::stdout().lock());
-    let team = args.team.as_deref();
-    eclusa_fleet_server::export(&database, args.machine, team, &mut out).await.map_err(failed)?;
+    let exported = eclusa_fleet_server::export(&database, machine, team.as_deref(), &mut out);
+    exported.await.map_err(failed)?;
     out.flush()?;
     Ok(Exit::Done)
 }
