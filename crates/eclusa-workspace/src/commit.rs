@@ -47,6 +47,7 @@ pub(crate) mod parents;
 mod perform;
 mod prepare;
 mod recover;
+mod rename;
 pub(crate) mod stat;
 mod transaction;
 

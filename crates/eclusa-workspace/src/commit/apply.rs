@@ -11,7 +11,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, Mode, OFlags, RenameFlags},
+    fs::{AtFlags, Mode, OFlags},
     io::Errno,
 };
 
@@ -20,6 +20,7 @@ use super::{
     conflict::{Clash, Conflict},
     op::{Op, StepKind},
     parents::{self, Parents, RootDirs},
+    rename,
     stat::{self, Expected, Kind, NodeContent, Stat},
 };
 use crate::files::beneath::SEARCH;
@@ -101,11 +102,10 @@ impl<'a> Applier<'a> {
         }
         let slots = self.slots(op)?;
         let slots = slots.as_ref().map_or(self.own, |it| it.as_fd());
-        let (only_new, exchange) = (RenameFlags::NOREPLACE, RenameFlags::EXCHANGE);
         match op.act {
-            StepKind::Put => rustix::fs::renameat_with(slots, &*slot, &*dir, name, only_new)?,
-            StepKind::Swap => rustix::fs::renameat_with(slots, &*slot, &*dir, name, exchange)?,
-            StepKind::Take => rustix::fs::renameat_with(&*dir, name, slots, &*slot, only_new)?,
+            StepKind::Put => rename::only_new(slots, slot, &*dir, name)?,
+            StepKind::Swap => rename::exchange(slots, &slot, &*dir, name)?,
+            StepKind::Take => rename::only_new(&*dir, name, slots, slot)?,
             StepKind::Mode => {}
         }
         Ok(())
@@ -135,6 +135,9 @@ impl<'a> Applier<'a> {
     /// Takes a step back if it was taken. True: there was nothing to do, or it is done. False:
     /// somebody has changed the path meanwhile, and what they did stays.
     pub(crate) fn revert(&mut self, op: &Op) -> io::Result<bool> {
+        if op.act == StepKind::Swap {
+            self.mend(op)?;
+        }
         let aside = if op.act == StepKind::Mode { None } else { self.aside(op)? };
         let taken = match (op.act, &aside, &op.new) {
             (StepKind::Put, aside, _) => aside.is_none() && !self.has_not_left(op)?,
@@ -181,6 +184,18 @@ impl<'a> Applier<'a> {
             Some(new) => Ok(self.aside(op)?.is_some_and(|it| it.is_still(new))),
             None => Ok(true),
         }
+    }
+
+    /// A swap may have been cut short where it takes more than one rename.
+    fn mend(&mut self, op: &Op) -> io::Result<()> {
+        let dir = match self.parents.of(&op.path) {
+            Ok(dir) => dir,
+            Err(err) if parents::is_absent(&err) => return Ok(()),
+            Err(err) => return Err(err),
+        };
+        let slots = self.slots(op)?;
+        let slots = slots.as_ref().map_or(self.own, |it| it.as_fd());
+        Ok(rename::mend(slots, &op.slot.to_string(), &*dir, parents::name(&op.path))?)
     }
 
     /// What was made readable to be copied out of its slot goes back as it was.

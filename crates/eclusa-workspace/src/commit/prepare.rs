@@ -8,7 +8,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{CWD, Gid, Mode, OFlags, RenameFlags, Uid},
+    fs::{CWD, Gid, Mode, OFlags, Uid},
     io::Errno,
 };
 
@@ -17,6 +17,7 @@ use super::{
     op::{Item, Source, StepKind},
     packed,
     parents::{self, Parents},
+    rename,
     stat::{self, Expected, NodeContent, Stat},
 };
 use crate::ContentDigest;
@@ -154,7 +155,7 @@ fn move_staged(
     path: &Path,
 ) -> io::Result<Option<Stat>> {
     let changed = || io::Error::other("its content is not the one that was judged");
-    let moved = rustix::fs::renameat_with(CWD, path, slot.slots, slot.name, RenameFlags::NOREPLACE);
+    let moved = rename::only_new(CWD, path, slot.slots, slot.name);
     match moved {
         Ok(()) => {}
         Err(Errno::XDEV) => return Ok(None),

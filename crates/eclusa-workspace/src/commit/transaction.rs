@@ -7,7 +7,7 @@ use std::{
     path::PathBuf,
 };
 
-use rustix::fs::{Mode, OFlags, RenameFlags};
+use rustix::fs::{Mode, OFlags};
 
 use super::{
     CommitError, Dirs, IoFailure, KeepStrategy, LockGuard, Workspace,
@@ -18,7 +18,7 @@ use super::{
     parents::Parents,
     prepare,
     recover::{call, names},
-    stat,
+    rename, stat,
 };
 use crate::{Durability, GitRun};
 
@@ -330,8 +330,7 @@ impl<'a> Transaction<'a> {
     /// From the open transactions to the finished ones: from here on it is done.
     pub(super) fn file_away(&self) -> io::Result<()> {
         let (open, done) = (&self.dirs.open, &self.dirs.done);
-        let flags = RenameFlags::NOREPLACE;
-        Ok(rustix::fs::renameat_with(open, &self.name, done, &self.name, flags)?)
+        Ok(rename::only_new(open, &self.name, done, &self.name)?)
     }
 
     fn revert(&self, applier: &mut Applier<'_>, ops: &[&mut Op], error: StepError) -> Stop {
