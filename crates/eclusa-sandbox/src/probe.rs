@@ -27,7 +27,7 @@ pub fn probe(state: &Path) -> HostCapabilities {
 /// them. That it can be written is needed all the same: what is kept for undo lies there.
 pub(crate) fn probe_workspace(state: &Path, workspace: &Path) -> HostCapabilities {
     let mut search = Search { workspace: Some(workspace), places: Vec::new(), refused: None };
-    match ProbeLayers::new(state) {
+    match ProbeLayers::directories(state) {
         Ok(_) => search.places = layer_places::candidates(state, workspace),
         Err(error) => search.refuse(&error),
     }
@@ -237,7 +237,26 @@ impl ProbeSockets {
 struct ProbeLayers(PathBuf);
 
 impl ProbeLayers {
+    /// In a place that may carry the writable side of an overlay.
     fn new(place: &Path) -> Result<ProbeLayers, SandboxError> {
+        let layers = ProbeLayers::directories(place)?;
+        // Without them an overlay is made, and then cannot replace a directory.
+        let attribute = rustix::fs::setxattr(
+            layers.0.join("upper"),
+            c"user.eclusa",
+            b"",
+            rustix::fs::XattrFlags::empty(),
+        );
+        attribute.map_err(|errno| SandboxError::Step {
+            step: Step::Overlay,
+            path: Some(place.to_owned()),
+            source: errno.into(),
+        })?;
+        Ok(layers)
+    }
+
+    /// In a place that can be written.
+    fn directories(place: &Path) -> Result<ProbeLayers, SandboxError> {
         sweep(place);
         let failed =
             |source| SandboxError::System { what: "make a directory for the self-test", source };
@@ -254,18 +273,6 @@ impl ProbeLayers {
         for name in ["lower", "upper", "work"] {
             std::fs::create_dir(layers.0.join(name)).map_err(failed)?;
         }
-        // Without them an overlay is made, and then cannot replace a directory.
-        let attribute = rustix::fs::setxattr(
-            layers.0.join("upper"),
-            c"user.eclusa",
-            b"",
-            rustix::fs::XattrFlags::empty(),
-        );
-        attribute.map_err(|errno| SandboxError::Step {
-            step: Step::Overlay,
-            path: Some(place.to_owned()),
-            source: errno.into(),
-        })?;
         Ok(layers)
     }
 

@@ -100,3 +100,53 @@ fn node() {
         "{said}"
     );
 }
+
+/// The kernel refuses it, and what a shell says of that arrives.
+#[test]
+fn a_program_for_another_machine() {
+    eclusa_testing::needs!(Namespaces);
+    let world = World::in_tmp();
+    let mut program = std::fs::read("/bin/true").unwrap();
+    // A processor that nobody makes.
+    program[18..20].copy_from_slice(&[0x34, 0x12]);
+    put(&world, &program);
+    let exit = run(&world.staged("./program; echo code $?"));
+    let said = exit.output.text();
+    assert!(said.contains("Exec format error") && said.ends_with("code 126\n"), "{said}");
+}
+
+/// The numbers of calls mean others there, so that the filter could be led astray: it ends the program.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_program_with_the_32_bit_interface_is_ended() {
+    eclusa_testing::needs!(Namespaces);
+    let world = World::in_tmp();
+    put(&world, &ends_with_seven());
+    let outside = std::process::Command::new(world.path("ws/program")).status();
+    let runs_here = outside.is_ok_and(|it| it.code() == Some(7));
+    let exit = run(&world.staged("./program; echo code $?"));
+    let said = exit.output.text();
+    let expected = if runs_here { "code 159\n" } else { "code 126\n" };
+    assert!(said.ends_with(expected), "{said}");
+}
+
+/// `exit(7)` by `int 0x80`, in an ELF of one segment.
+#[cfg(target_arch = "x86_64")]
+fn ends_with_seven() -> Vec<u8> {
+    let half = |number: u16| number.to_le_bytes().to_vec();
+    let word = |number: u32| number.to_le_bytes().to_vec();
+    let at = 0x0804_8000;
+    let ident = [0x7f, b'E', b'L', b'F', 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0].to_vec();
+    let kind = [half(2), half(3), word(1), word(at + 84), word(52), word(0), word(0)].concat();
+    let sizes = [52, 32, 1, 0, 0, 0].map(half).concat();
+    let segment = [1, 0, at, at, 96, 96, 5, 0x1000].map(word).concat();
+    let code = [0xb8, 1, 0, 0, 0, 0xbb, 7, 0, 0, 0, 0xcd, 0x80].to_vec();
+    [ident, kind, sizes, segment, code].concat()
+}
+
+fn put(world: &World, program: &[u8]) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let at = world.path("ws/program");
+    std::fs::write(&at, program).unwrap();
+    std::fs::set_permissions(&at, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
