@@ -136,7 +136,7 @@ impl<'a> Applier<'a> {
     /// somebody has changed the path meanwhile, and what they did stays.
     pub(crate) fn revert(&mut self, op: &Op) -> io::Result<bool> {
         if op.act == StepKind::Swap {
-            self.mend(op)?;
+            self.make_whole(op)?;
         }
         let aside = if op.act == StepKind::Mode { None } else { self.aside(op)? };
         let taken = match (op.act, &aside, &op.new) {
@@ -187,7 +187,7 @@ impl<'a> Applier<'a> {
     }
 
     /// A swap may have been cut short where it takes more than one rename.
-    fn mend(&mut self, op: &Op) -> io::Result<()> {
+    fn make_whole(&mut self, op: &Op) -> io::Result<()> {
         let dir = match self.parents.of(&op.path) {
             Ok(dir) => dir,
             Err(err) if parents::is_absent(&err) => return Ok(()),
@@ -195,7 +195,7 @@ impl<'a> Applier<'a> {
         };
         let slots = self.slots(op)?;
         let slots = slots.as_ref().map_or(self.own, |it| it.as_fd());
-        Ok(rename::mend(slots, &op.slot.to_string(), &*dir, parents::name(&op.path))?)
+        Ok(rename::make_whole(slots, &op.slot.to_string(), &*dir, parents::name(&op.path))?)
     }
 
     /// What was made readable to be copied out of its slot goes back as it was.

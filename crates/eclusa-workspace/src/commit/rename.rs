@@ -50,7 +50,7 @@ fn is_there(dir: impl AsFd, name: &OsStr) -> Result<bool> {
     }
 }
 
-/// Where the old content is in the middle of an exchange: beside the slot, so that [`mend`] finds it.
+/// Where the old content is in the middle of an exchange: beside the slot, so that [`make_whole`] finds it.
 fn between(slot: &str) -> String {
     format!("{slot}.between")
 }
@@ -69,7 +69,7 @@ fn in_three(slots: impl AsFd, slot: &str, dir: impl AsFd, name: &OsStr) -> Resul
 
 /// Brings an exchange that was cut short to its beginning or its end. Where somebody has put something of
 /// their own into the gap, that stays, and the slot has what was there before.
-pub(super) fn mend(slots: impl AsFd, slot: &str, dir: impl AsFd, name: &OsStr) -> Result<()> {
+pub(super) fn make_whole(slots: impl AsFd, slot: &str, dir: impl AsFd, name: &OsStr) -> Result<()> {
     let (between, dropped) = (between(slot), format!("{slot}.dropped"));
     let (between, slot) = (OsStr::new(&between), OsStr::new(slot));
     if !is_there(&slots, between)? {

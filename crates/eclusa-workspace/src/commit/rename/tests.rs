@@ -1,4 +1,5 @@
 //! Where a filesystem has neither flag, in every state in which an exchange can be cut short.
+#![expect(clippy::disallowed_methods, reason = "tests make their own files")]
 
 use std::{
     ffi::OsStr,
@@ -8,7 +9,7 @@ use std::{
 
 use rustix::io::Errno;
 
-use super::{in_three, looked, mend};
+use super::{in_three, looked, make_whole};
 
 /// A slot with the new content, a file with the old one.
 struct Place {
@@ -47,8 +48,8 @@ impl Place {
         in_three(&self.slots, "3", &self.dir, OsStr::new("file"))
     }
 
-    fn mend(&self) {
-        mend(&self.slots, "3", &self.dir, OsStr::new("file")).unwrap();
+    fn make_whole(&self) {
+        make_whole(&self.slots, "3", &self.dir, OsStr::new("file")).unwrap();
     }
 
     fn rename(&self, from: &str, to: &str) {
@@ -67,7 +68,7 @@ fn both_change_their_places() {
     assert_eq!(place.state(), some("new", "old"));
     place.exchange().unwrap();
     assert_eq!(place.state(), some("old", "new"));
-    place.mend();
+    place.make_whole();
     assert_eq!(place.state(), some("old", "new"), "nothing was cut short");
 }
 
@@ -95,16 +96,16 @@ fn what_is_not_there_is_not_exchanged() {
 }
 
 #[test]
-fn an_exchange_that_was_cut_short_is_mended() {
+fn an_exchange_that_was_cut_short_is_made_whole() {
     let place = Place::new();
     place.rename("dir/file", "slots/3.between");
-    place.mend();
+    place.make_whole();
     assert_eq!(place.state(), some("old", "new"), "after the first of three: not taken");
     place.rename("dir/file", "slots/3.between");
     place.rename("slots/3", "dir/file");
-    place.mend();
+    place.make_whole();
     assert_eq!(place.state(), some("new", "old"), "after the second: taken");
-    place.mend();
+    place.make_whole();
     assert_eq!(place.state(), some("new", "old"));
 }
 
@@ -113,7 +114,7 @@ fn what_somebody_put_into_the_gap_stays() {
     let place = Place::new();
     place.rename("dir/file", "slots/3.between");
     fs::write(place.path("dir/file"), "theirs").unwrap();
-    place.mend();
+    place.make_whole();
     let (file, slot, _) = place.state();
     assert_eq!((file.as_deref(), slot.as_deref()), (Some("theirs"), Some("old")));
 }
