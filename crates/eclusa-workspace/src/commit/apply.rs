@@ -24,6 +24,10 @@ use super::{
 };
 use crate::files::beneath::SEARCH;
 
+/// Some filesystems in programs (FUSE) know no other rename than the one that replaces.
+const NO_EXCHANGE: &str = "this filesystem cannot exchange or keep what has a name when it renames \
+                           (`renameat2`), which is needed so that nothing is lost";
+
 /// Where steps are taken.
 pub(crate) struct Applier<'a> {
     pub(crate) parents: Parents<'a>,
@@ -102,13 +106,16 @@ impl<'a> Applier<'a> {
         let slots = self.slots(op)?;
         let slots = slots.as_ref().map_or(self.own, |it| it.as_fd());
         let (only_new, exchange) = (RenameFlags::NOREPLACE, RenameFlags::EXCHANGE);
-        match op.act {
-            StepKind::Put => rustix::fs::renameat_with(slots, &*slot, &*dir, name, only_new)?,
-            StepKind::Swap => rustix::fs::renameat_with(slots, &*slot, &*dir, name, exchange)?,
-            StepKind::Take => rustix::fs::renameat_with(&*dir, name, slots, &*slot, only_new)?,
-            StepKind::Mode => {}
-        }
-        Ok(())
+        let renamed = match op.act {
+            StepKind::Put => rustix::fs::renameat_with(slots, &*slot, &*dir, name, only_new),
+            StepKind::Swap => rustix::fs::renameat_with(slots, &*slot, &*dir, name, exchange),
+            StepKind::Take => rustix::fs::renameat_with(&*dir, name, slots, &*slot, only_new),
+            StepKind::Mode => Ok(()),
+        };
+        renamed.map_err(|err| match err {
+            Errno::INVAL => io::Error::other(NO_EXCHANGE),
+            err => err.into(),
+        })
     }
 
     /// What is wrong with what a step moved out of the workspace.
