@@ -37,6 +37,9 @@ fn what_only_reads_runs_unasked() {
         }
         let ran = bash(&world, "cat .env");
         assert!(!format!("{ran:?}").contains("correct-horse"), "{ran:?}");
+        // The machine's own `/tmp` is read, and what is there instead is named.
+        let ran = bash(&world, "echo x > /tmp/eclusa-try || cat a.txt");
+        assert!(format!("{ran:?}").contains("`$TMPDIR` names a directory"), "{ran:?}");
         let log = world.eclusa(&["--json", "log"]).out;
         assert!(log.contains("partial, without an overlay"), "the record says what held it: {log}");
     });
