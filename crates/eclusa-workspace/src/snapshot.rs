@@ -29,6 +29,7 @@ use crate::{
 };
 
 mod compare;
+mod foreign;
 mod journal;
 mod live;
 mod make;

@@ -15,7 +15,9 @@ use rustix::{
 };
 
 use super::{
-    Manifest, SnapshotDirs, SnapshotError, SnapshotOptions, What, journal,
+    Manifest, SnapshotDirs, SnapshotError, SnapshotOptions, What,
+    foreign::{self, has_trusted_times},
+    journal,
     live::is_live,
     manifest::{self, Copied, Saved, SavedFile},
     pack::{self, Pack},
@@ -51,6 +53,11 @@ pub(super) fn take(
     }
     let old = last.unwrap_or_default();
     let pack = Pack::open(&place.dir, old.packed).map_err(IoFailure::at("open", &at))?;
+    if !has_trusted_times(&place.root.root)
+        && let Some(why) = foreign::shortcoming(&place.root.root)
+    {
+        return Err(SnapshotError::Uncovered { path: ".".into(), why });
+    }
     workspace.step("walk before the command");
     let mut taker = Taker {
         workspace,
@@ -329,37 +336,4 @@ fn open(found: &Found<'_>) -> io::Result<Option<File>> {
 fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
-}
-
-/// Filesystems of other machines and of programs, whose times need not tell of every change: FUSE
-/// and virtiofs, NFS, 9p, SMB, CIFS, AFS, Ceph, VirtualBox, Parallels.
-#[cfg(target_os = "linux")]
-const FOREIGN_FILESYSTEMS: [u32; 10] = [
-    0x6573_5546,
-    0x6969,
-    0x0102_1997,
-    0x517b,
-    0xff53_4d42,
-    0xfe53_4d42,
-    0x5346_414f,
-    0x00c3_6400,
-    0x786f_4256,
-    0x7c7c_6673,
-];
-
-#[cfg(target_os = "linux")]
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the number has 32 bits, whatever it is kept in"
-)]
-fn has_trusted_times(dir: &OwnedFd) -> bool {
-    let about = rustix::fs::fstatfs(dir);
-    about.is_ok_and(|it| !FOREIGN_FILESYSTEMS.contains(&(it.f_type as u32)))
-}
-
-/// Nobody has looked at the filesystems of other systems.
-#[cfg(not(target_os = "linux"))]
-fn has_trusted_times(_: &OwnedFd) -> bool {
-    false
 }
