@@ -8,6 +8,12 @@ VARIANTS = {
     "no-namespaces": "`user.max_user_namespaces=0`",
     "container": "behind a filter like Docker's",
     "container-allowed": "the same with the rule below",
+    "docker": "Docker's own profile, parts of `/proc` masked",
+    "docker-root": "the same as root with a container's capabilities",
+    "docker-opened": "Docker's own profile and the rule below",
+    "podman": "Podman's own profile, parts of `/proc` masked",
+    "podman-root": "the same as root with a container's capabilities",
+    "kubernetes": "no profile, parts of `/proc` masked (Kubernetes)",
     "no-mounts": "user namespaces without powers, as Ubuntu restricts them",
     "apparmor": "AppArmor refuses user namespaces",
     "apparmor-profile": "the same after `eclusa install --apparmor`",
@@ -30,9 +36,11 @@ VARIANTS = {
     "root": "root",
 }
 
-# What `full` is the least of, by (kernel, variant): the goal. Anything else may be less, and says so.
-FULL = {"base", "cgroup-1", "cgroup-2", "root", "hidden-processes", "on-overlay", "container-allowed", "apparmor-profile", "no-exec",
-        "no-attributes", "fuse", "nfs", "plain-renames"}
+# The level that is the goal of a variant. Anything else may be less, and says so.
+MASKED = "partial, without a /proc of its own"
+GOALS = dict.fromkeys(("base", "cgroup-1", "cgroup-2", "root", "hidden-processes", "on-overlay", "container-allowed", "docker-opened",
+                       "apparmor-profile", "no-exec", "no-attributes", "fuse", "nfs", "plain-renames"), "full")
+GOALS |= {"docker": "snapshot", "docker-root": "snapshot", "podman": MASKED, "podman-root": MASKED, "kubernetes": MASKED}
 # Where calls are refused without a pattern, commands may fail; none may do more than is said.
 ODD = {"odd-answers", "random-1", "random-2", "random-3"}
 # What a kernel does not have: no rule of AppArmor for user namespaces before 6.7, no case folding.
@@ -63,8 +71,8 @@ def judged(suite, variant, rows):
     away = {part["name"] for part in doctor["parts"] if not part["holds"]}
     if doctor["processes"] == "not held":
         away.add("processes")
-    if suite != "bullseye" and variant in FULL and level != "full":
-        wrong.append(f"the level is `{level}`, and `full` is the goal")
+    if suite != "bullseye" and level != GOALS.get(variant, level):
+        wrong.append(f"the level is `{level}`, and `{GOALS[variant]}` is the goal")
     if variant == "apparmor":
         if not any("--apparmor" in (part.get("fix") or "") for part in doctor["parts"]):
             wrong.append("doctor does not name the profile of AppArmor")
@@ -94,7 +102,9 @@ def judged(suite, variant, rows):
         return wrong
     if not row["apply"]["made"]:
         wrong.append(f"nothing is applied: {row['apply']['said']}")
-    if level.startswith(("full", "snapshot")):
+    if level.startswith(("full", "snapshot", MASKED)):
+        changed = row.get("attacks", {}).get("changed", ["nothing was tried"])
+        wrong += [f"not as it was before: {it}" for it in changed]
         for what in ("default", "odd-names"):
             if not row[what]["made"]:
                 wrong.append(f"{what}: {row[what]['said']}")

@@ -2,10 +2,11 @@
 
     attempts.py services        what a command must not reach, as root
     attempts.py all VARIANT     everything, as whoever calls it
+    attempts.py attacks         what commands do to a workspace, on this machine: below `HOME`, with the program `ECLUSA`
 """
 import ctypes, json, os, socket, subprocess, sys, threading, time
 
-ECLUSA = "/usr/bin/eclusa"
+ECLUSA = os.environ.get("ECLUSA", "/usr/bin/eclusa")
 LESS = "/tmp/less.toml"
 
 
@@ -57,6 +58,78 @@ def workspace(name):
     return at
 
 
+# A workspace, and what is done to it by commands whose changes are discarded.
+START = """umask 022; echo one > one; echo two > two; mkdir -p d/deep; echo b > d/deep/b; ln -s one link; mkfifo pipe; echo h > h1; ln h1 h2
+git init -q .; echo precious > .env-not; touch -d '2001-02-03 04:05:06.789' one two d/deep d; mkdir shut; echo s > shut/s; chmod 500 shut"""
+ATTACKS = {
+    "contents": "echo more >> one; printf 'TWO\\n' > two; touch -d '2001-02-03 04:05:06.789' two; touch -d 1999-01-01 h1",
+    "all removed": "chmod -R u+w shut; rm -rf one two d link pipe h1 h2 shut .git .env-not; mkdir .git",
+    "kinds": "rm -r d one; echo file > d; mkdir -p one/in; rm pipe; echo file > pipe; rm two; mkfifo two",
+    "swapped": "mv one t; mv two one; mv t two; mv d e; mkdir many; for i in 1 2 3 4 5 6; do echo $i > many/$i; done",
+    "links": "ln -sfn / link; rm -r d; ln -s / d; ln one again; echo through >> again",
+    "modes": "chmod 000 one d; mkdir n; echo x > n/x; chmod 000 n; chmod 4755 two; chmod 755 shut; echo n > shut/n; chmod 500 shut",
+    "several names": "echo changed > h1; echo over > outer",
+    "other names": "rm h2; echo new > t; mv t h1",
+    "of git": "echo 'ref: refs/heads/evil' > .git/HEAD; mkdir -p .git/refs/heads; echo e > .git/refs/heads/evil",
+    "attributes": "python3 -c 'import os; os.setxattr(\"one\", \"user.x\", b\"1\"); os.setxattr(\"d\", \"user.x\", b\"1\")'",
+    "mapped": "python3 -c 'import mmap, os; f = open(\"one\", \"r+b\"); m = mmap.mmap(f.fileno(), 0); m[0] = 65; m.close(); os.utime(\"one\", (5, 5))'",
+    "large": "truncate -s 100M one; printf tail >> one",
+    "late": "(trap '' TERM HUP; setsid sh -c 'sleep 2; echo late > late; echo late > one' > /dev/null 2>&1 &); echo now > now",
+}
+
+
+def look(root):
+    """Everything that can be told of a directory by looking at it."""
+    seen = {}
+    for directory, names, files in os.walk(root):
+        for name in [".", *names, *files]:
+            path = os.path.join(directory, name)
+            about = os.lstat(path)
+            kind, content = about.st_mode >> 12, ""
+            if kind == 0o10:
+                with open(path, "rb") as file:
+                    content = file.read(1000)
+            elif kind == 0o12:
+                content = os.readlink(path)
+            attributes = os.listxattr(path) if kind in (0o10, 0o4) else []
+            links = about.st_nlink if kind == 0o10 else 1
+            seen[path] = (about.st_mode, about.st_mtime_ns, about.st_size if kind == 0o10 else 0, links, content, attributes)
+    return seen
+
+
+def attacks(home, less):
+    """What was not as before when a command was discarded, or when the program was killed while one ran."""
+    at, changed = os.path.join(home, "attacked"), []
+    os.makedirs(at)
+    subprocess.run(["bash", "-c", START], cwd=at, check=True, capture_output=True)
+    with open(home + "/outer", "w") as file:
+        file.write("precious")
+    os.link(home + "/outer", at + "/outer")
+    before = look(at)
+
+    def differs(name):
+        now = look(at)
+        wrong = sorted(it for it in set(before) | set(now) if before.get(it) != now.get(it))
+        if wrong:
+            changed.append(f"{name}: {wrong[0]} and {len(wrong) - 1} more: {before.get(wrong[0])} {now.get(wrong[0])}"[:300])
+
+    for name, text in ATTACKS.items():
+        ran = eclusa(*less, "exec", "--discard", "--", text, cwd=at)
+        if ran["code"] not in (0, 1):
+            changed.append(f"{name}: not tried: {said(ran)}")
+        if name == "late":
+            time.sleep(3)
+        differs(name)
+    running = subprocess.Popen([ECLUSA, *less, "exec", "--apply", "--", "echo half > one; rm two; echo begun; sleep 500"], cwd=at,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    running.stdout.readline()
+    running.kill()
+    running.wait()
+    ran = eclusa(*less, "exec", "--discard", "--", "true", cwd=at)
+    differs(f"killed: {said(ran)}")
+    return changed
+
+
 def everything():
     home = os.environ["HOME"]
     at = workspace("w")
@@ -99,6 +172,8 @@ def everything():
     odd = workspace("a:b,c\\d é")
     ran = eclusa(*less, "exec", "--apply", "--", "echo hi > f", cwd=odd)
     tell("odd-names", code=ran["code"], made=os.path.exists(odd + "/f"), said=said(ran))
+
+    tell("attacks", changed=attacks(home, less))
 
     with open("/run/sleeper") as file:
         root_process = file.read()
@@ -144,4 +219,18 @@ def everything():
     tell("memory", code=ran["code"], ate="ATE" in ran["out"], said=said(ran))
 
 
-services() if sys.argv[1] == "services" else everything()
+def attacked():
+    """One line of JSON: the level, and what was not as before."""
+    home = os.environ["HOME"]
+    os.makedirs(home + "/looked")
+    ran = eclusa("doctor", "--json", cwd=home + "/looked")
+    level = json.loads(ran["out"])["level"]
+    made = eclusa("--mode", "yolo", "exec", "--apply", "--", "echo hi > f", cwd=home + "/looked")
+    wrong = [] if os.path.exists(home + "/looked/f") else [f"nothing is applied: {said(made)}"]
+    read = eclusa("run", "bash", "command=cat f", cwd=home + "/looked")
+    wrong += [] if "hi" in read["out"] else [f"reading: {said(read)}"]
+    print(json.dumps({"level": level, "wrong": wrong + attacks(home, ["--mode", "yolo"])}))
+
+
+if __name__ == "__main__":
+    {"services": services, "attacks": attacked}.get(sys.argv[1], everything)()

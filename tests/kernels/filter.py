@@ -1,5 +1,6 @@
 """Runs a program behind a filter of system calls, as machines have them that allow less.
 
+    filter.py FILE PROGRAM ...          one that `scripts/profiles.py` has made from an engine's own profile
     filter.py container PROGRAM ...     like Docker's default: no namespaces, mounts, keyrings; `clone3` is not there
     filter.py container-allowed ...     the same without the calls that /kernels/allowed names, as docs/sandbox.md has them
     filter.py no-mounts PROGRAM ...     user namespaces can be made and have no powers, as under Ubuntu's restriction
@@ -67,7 +68,12 @@ def program(kind):
 def main():
     kind, words = sys.argv[1], sys.argv[2:]
     libc = ctypes.CDLL(None, use_errno=True)
-    code, length = program(kind)
+    if "/" in kind:
+        with open(kind, "rb") as file:
+            code = file.read()
+        length = len(code) // 8
+    else:
+        code, length = program(kind)
     buffer = ctypes.create_string_buffer(code)
 
     class Filter(ctypes.Structure):

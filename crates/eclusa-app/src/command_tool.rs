@@ -159,7 +159,7 @@ impl Tool for CommandTool {
         };
         // A sandbox that lacks something may not be what the rules count on.
         if self.settings.sandbox && !self.sandboxes.is_held(writes) {
-            touches.push(Touch::Unknown);
+            touches.push(self.sandboxes.unheld());
         }
         touches
     }

@@ -23,6 +23,7 @@
     allow(dead_code, reason = "where nothing can be enforced, much is described and not made")
 )]
 
+mod advice;
 #[cfg(target_os = "linux")]
 mod apart;
 #[cfg(enforced)]

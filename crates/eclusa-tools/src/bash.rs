@@ -189,7 +189,7 @@ impl TypedTool for Bash {
             false => self.is_held(&args.command),
         };
         if !held {
-            touches.push(Touch::Unknown);
+            touches.push(self.sandboxes.unheld());
         }
         touches
     }

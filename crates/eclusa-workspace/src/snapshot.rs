@@ -29,6 +29,7 @@ use crate::{
 };
 
 mod compare;
+mod foreign;
 mod journal;
 mod live;
 mod make;
@@ -57,6 +58,9 @@ pub struct SnapshotOptions {
     pub max_bytes: u64,
     /// How long to wait for another command.
     pub patience: Duration,
+    /// Whether all contents are compared, whatever times say. On filesystems whose times need not tell of
+    /// every change they are anyway.
+    pub compares_all: bool,
 }
 
 impl Default for SnapshotOptions {
@@ -66,6 +70,7 @@ impl Default for SnapshotOptions {
             max_names: 200_000,
             max_bytes: 4 << 30,
             patience: Duration::from_secs(30),
+            compares_all: false,
         }
     }
 }
@@ -140,6 +145,7 @@ impl Workspace {
     /// Copies what is there, and keeps everybody else from changing the workspace until it is put
     /// back.
     pub fn snapshot(&self, options: &SnapshotOptions) -> Result<Snapshot, SnapshotError> {
+        self.step("lock of the snapshot");
         let lock = self.lock_for_snapshot(options.patience)?;
         let place = self.snapshot_place()?;
         self.step("snapshot");
@@ -220,6 +226,7 @@ impl Snapshot {
     pub fn started(&mut self, group: i32) -> Result<(), SnapshotError> {
         let place = self.workspace.snapshot_place()?;
         self.journal.note_group(group);
+        self.workspace.step("group in the journal");
         let written = self.journal.write(&place.dir);
         Ok(written.map_err(IoFailure::at("write a journal in", &place.path))?)
     }

@@ -125,4 +125,7 @@ pub enum Touch {
     Fetch(String),
     /// Nobody can tell; rules treat it as the worst.
     Unknown,
+    /// It runs where this machine holds it to less than it should: how much that is, and what would help.
+    /// Rules treat it as the worst, too.
+    Unheld(String),
 }

@@ -271,7 +271,9 @@ impl Allowed {
 pub(crate) fn scripts(touches: &[Touch], directory: Option<&str>) -> Vec<Script> {
     let text = |touch: &Touch| match touch {
         Touch::Run(text) => Some(Script::read(text, directory)),
-        Touch::Read(_) | Touch::Write(_) | Touch::Fetch(_) | Touch::Unknown => None,
+        Touch::Read(_) | Touch::Write(_) | Touch::Fetch(_) | Touch::Unknown | Touch::Unheld(_) => {
+            None
+        }
     };
     touches.iter().filter_map(text).collect()
 }
@@ -305,6 +307,12 @@ fn floors<'a>(
                 unknown = true;
                 continue;
             }
+            Touch::Unheld(lacking) => {
+                let text = format!("this machine's sandbox lacks a part: {lacking}");
+                let asked = reason(Decision::Ask, Source::Floor, "sandbox", "");
+                because.push(Reason { text: text.into(), ..asked });
+                continue;
+            }
             Touch::Fetch(host) => {
                 because.extend(domains::refused(host));
                 continue;
@@ -332,10 +340,7 @@ fn floors<'a>(
         let text = "it does not say what it runs";
         because.push(reason(Decision::Ask, Source::Floor, "shell", text));
     }
-    if unknown && said && call.facts().stages {
-        let text = "this machine's sandbox lacks a part that commands are held by (`eclusa doctor` names it)";
-        because.push(reason(Decision::Ask, Source::Floor, "sandbox", text));
-    } else if unknown {
+    if unknown {
         let text = "the tool does not declare what it reads or writes (a tool of your own declares \
                     it with `reads` and `writes`, `reads = []` for nothing)";
         because.push(reason(Decision::Ask, Source::Floor, "touches", text));

@@ -83,8 +83,8 @@ pub async fn run(global: &Global, name: &str, shown: &[String]) -> Result<Exit, 
         // What is in the files that it names may have changed since they were compared above.
         let files = ticket.files.clone();
         let covers = move |question: &Question| {
-            !question.touches.contains(&Touch::Unknown)
-                && question.bound_files() == files.as_deref()
+            let unheld = |it: &Touch| matches!(it, Touch::Unknown | Touch::Unheld(_));
+            !question.touches.iter().any(unheld) && question.bound_files() == files.as_deref()
         };
         people.push(Arc::new(EarlierYes::to_running("ticket", covers)));
     }

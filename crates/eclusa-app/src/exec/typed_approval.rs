@@ -89,7 +89,8 @@ impl Approver for TypedApproval {
                 // Whoever types a command wants it to run, where nothing of it is real yet. What
                 // cannot be staged is another matter.
                 QuestionAbout::Running => {
-                    let staged = !question.touches.contains(&Touch::Unknown);
+                    let unheld = |it: &Touch| matches!(it, Touch::Unknown | Touch::Unheld(_));
+                    let staged = !question.touches.iter().any(unheld);
                     return if staged { Ok(Answer::Once) } else { Err(unseen()) };
                 }
                 QuestionAbout::Changes(preview) => preview,

@@ -24,7 +24,7 @@ use eclusa_tools::WriteTracking;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::{call_record, doctor, log};
+use super::{call_record, log};
 use crate::{
     config_layers,
     context::AppContext,
@@ -113,7 +113,7 @@ fn not_in_force(ctx: &mut AppContext) -> Result<Option<String>, Failure> {
                 }
                 _ => "A command that may write is asked about before it runs.",
             };
-            let helps = doctor::parts::first_fix(sandboxes.capabilities());
+            let helps = sandboxes.capabilities().first_fix();
             let helps = helps.map(|it| format!(" What helps: {it}.")).unwrap_or_default();
             format!("Not in force here: {missing}. {instead}{helps}")
         }

@@ -20,7 +20,7 @@ use crate::{
     screen::{Screen, Style, sanitize},
 };
 
-pub(super) mod parts;
+mod parts;
 
 use parts::{CheckedPart, parts};
 

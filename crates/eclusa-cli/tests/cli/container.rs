@@ -37,6 +37,9 @@ fn what_only_reads_runs_unasked() {
         }
         let ran = bash(&world, "cat .env");
         assert!(!format!("{ran:?}").contains("correct-horse"), "{ran:?}");
+        // The machine's own `/tmp` is read, and what is there instead is named.
+        let ran = bash(&world, "echo x > /tmp/eclusa-try || cat a.txt");
+        assert!(format!("{ran:?}").contains("`$TMPDIR` names a directory"), "{ran:?}");
         let log = world.eclusa(&["--json", "log"]).out;
         assert!(log.contains("partial, without an overlay"), "the record says what held it: {log}");
     });
@@ -74,5 +77,29 @@ fn a_server_on_localhost_is_reached_by_the_command_that_started_it() {
             print $l->accept->getline' > said"#;
         let ran = world.eclusa(&["--mode", "yolo", "exec", "--apply", "--", text]);
         assert_eq!(world.read("workspace/said"), "hello\n", "{ran:?}");
+    });
+}
+
+/// Beyond what can be copied nothing runs, and the bound is named with what helps.
+#[test]
+fn what_is_too_large_to_be_copied_is_refused_before_anything_runs() {
+    in_a_container(|| {
+        let world = World::new();
+        let large = std::fs::File::create(world.path("workspace/large")).unwrap();
+        large.set_len(5 << 30).unwrap();
+        let ran = world.eclusa(&["exec", "--apply", "--", "echo x > new"]);
+        assert_ne!(ran.code, 0, "{ran:?}");
+        let said = "the workspace has more than 4096 MiB in files";
+        assert!(ran.err.contains(said) && ran.err.contains("`commands.live`"), "{ran:?}");
+        assert!(!world.path("workspace/new").exists());
+        // What only reads is not in the way of it.
+        assert!(bash(&world, "ls").out.contains("large"));
+        let live = "[commands]\nlive = [\"data\"]\n";
+        let world = World::with(live);
+        std::fs::create_dir(world.path("workspace/data")).unwrap();
+        let large = std::fs::File::create(world.path("workspace/data/large")).unwrap();
+        large.set_len(5 << 30).unwrap();
+        let ran = world.eclusa(&["exec", "--apply", "--", "echo x > new"]);
+        assert_eq!((ran.code, world.read("workspace/new").as_str()), (0, "x\n"), "{ran:?}");
     });
 }

@@ -297,7 +297,7 @@ fn without_any_sandbox_a_command_is_denied_at_once_and_doctor_is_named() {
     started.join().unwrap();
 }
 
-/// A machine that lacks a part of the sandbox is named as the reason, not the tool.
+/// A machine that lacks a part of the sandbox is named as the reason, with its level and what helps, not the tool.
 #[test]
 fn without_a_part_of_the_sandbox_the_reason_is_the_machine() {
     eclusa_testing::needs!(Namespaces);
@@ -306,7 +306,9 @@ fn without_a_part_of_the_sandbox_the_reason_is_the_machine() {
         let world = World::new();
         let ran = world.eclusa(&["run", "bash", r#"{"command": "touch new"}"#]);
         assert_eq!(ran.code, 3, "{ran:?}");
-        assert!(ran.err.contains("this machine's sandbox lacks a part"), "{ran:?}");
+        let said = "this machine's sandbox lacks a part: the level is `partial, without Landlock`; \
+                    what helps: Linux 5.13 or newer";
+        assert!(ran.err.contains(said), "{ran:?}");
         assert!(!ran.err.contains("does not declare"), "{ran:?}");
     });
     started.join().unwrap();

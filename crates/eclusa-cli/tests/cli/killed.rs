@@ -81,6 +81,54 @@ fn killed_while_a_command_runs_in_a_container() {
     started.join().unwrap();
 }
 
+/// Before Landlock's sixth version a command could end both its guardian and the program. Whoever comes next
+/// ends what goes on, and puts everything back.
+#[test]
+fn killed_with_its_guardian_a_command_is_ended_by_the_next_start() {
+    let started = std::thread::spawn(|| {
+        eclusa_sandbox::test_support::container().unwrap();
+        let world = World::new();
+        world.write("workspace/one", "one\n");
+        let long = mark("8642.7");
+        let script = format!(
+            "echo half > one; (while :; do echo x >> log; sleep 0.01; done) & sleep {long}"
+        );
+        let mut child = start(&world, &["exec", "--apply", "--", &script]);
+        wait_until("the command runs", || {
+            running(&long) == 1 && world.path("workspace/log").exists()
+        });
+        let guardians = guardians_of(child.id());
+        assert_eq!(guardians.len(), 1, "{guardians:?}");
+        for guardian in guardians {
+            let pid = rustix::process::Pid::from_raw(guardian).unwrap();
+            rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(running(&long), 1, "nobody ends it by itself");
+        let ran = world.eclusa(&["exec", "--", "true"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert_eq!(running(&long), 0);
+        assert_eq!(world.read("workspace/one"), "one\n");
+        assert!(!world.path("workspace/log").exists());
+        let rescued = fs::read_dir(undo(&world).join("rescued")).unwrap().flatten().next().unwrap();
+        assert_eq!(fs::read_to_string(rescued.path().join("one")).unwrap(), "half\n");
+    });
+    started.join().unwrap();
+}
+
+/// The processes that guard commands of this program.
+fn guardians_of(program: u32) -> Vec<i32> {
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let guards = all.filter(|it| {
+        let read = |name: &str| fs::read_to_string(it.path().join(name)).unwrap_or_default();
+        let parent = format!("PPid:\t{program}");
+        read("cmdline").starts_with("sandbox-guard")
+            && read("status").lines().any(|it| it == parent)
+    });
+    guards.filter_map(|it| it.file_name().to_str()?.parse().ok()).collect()
+}
+
 /// All files are as before, or all are as after; which of them depends on the moment.
 #[test]
 fn killed_while_it_commits() {

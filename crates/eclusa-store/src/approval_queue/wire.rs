@@ -252,6 +252,7 @@ fn touch_out(touch: &Touch) -> (Cow<'_, str>, Cow<'_, str>) {
         Touch::Write(what) => ("write".into(), what.into()),
         Touch::Fetch(what) => ("fetch".into(), what.into()),
         Touch::Unknown => ("unknown".into(), "".into()),
+        Touch::Unheld(what) => ("unheld".into(), what.into()),
     }
 }
 
@@ -263,6 +264,7 @@ fn touch_in((word, what): (Cow<'_, str>, Cow<'_, str>)) -> Result<Touch, String>
         "write" => Ok(Touch::Write(what)),
         "fetch" => Ok(Touch::Fetch(what)),
         "unknown" => Ok(Touch::Unknown),
+        "unheld" => Ok(Touch::Unheld(what)),
         _ => Err(unknown(&word)),
     }
 }

@@ -8,7 +8,7 @@ use std::{
 
 use eclusa::{Changes, Staged, workspace::SnapshotError};
 use eclusa_sandbox::{
-    Cancel, Exit, LayerPool, Outlives, Plan, Refusal, Sandbox, SandboxError,
+    Cancel, Enforcement, Exit, LayerPool, Missing, Outlives, Plan, Refusal, Sandbox, SandboxError,
     proxy::{Attempt, Serving},
     refusals,
 };
@@ -229,11 +229,10 @@ impl Running {
             attempts
         });
         let ReadBack { changes, staged, notes } = read;
-        let notes = self.skipped.into_iter().chain(notes).collect();
-        let refused = match exit.output.is_binary() {
-            true => Vec::new(),
-            false => refusals(&complaints(&exit), &self.plan),
-        };
+        let said = if exit.output.is_binary() { String::new() } else { complaints(&exit) };
+        let refused = refusals(&said, &self.plan);
+        let foreign = foreign_tmp(&exit.enforcement, &said).then(|| FOREIGN_TMP.to_owned());
+        let notes = self.skipped.into_iter().chain(notes).chain(foreign).collect();
         let ruled_out = self.ruled_out;
         let real = |it: &PathBuf| live_in_place.is_none() || *it != self.root;
         let live = self.plan.stage.into_iter().flat_map(|it| it.live);
@@ -254,6 +253,19 @@ impl Running {
             left: held,
         })
     }
+}
+
+/// Told where a command wanted to write to `/tmp`, and that is the machine's.
+const FOREIGN_TMP: &str = "`/tmp` is the machine's own here and is not written: `$TMPDIR` names a directory for \
+                           temporary files, which lasts for the conversation";
+
+/// Whether a command without mounts of its own was refused something in `/tmp`.
+fn foreign_tmp(held: &Enforcement, said: &str) -> bool {
+    let refused = |line: &str| {
+        line.contains("Permission denied") && (line.contains("/tmp/") || line.contains("/tmp:"))
+    };
+    matches!(held, Enforcement::Partial(it) if it.contains(&Missing::Namespaces))
+        && said.lines().any(refused)
 }
 
 /// What is known of a job from its plan.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use eclusa::{Workspace, settings::RequiredEnforcement, workspace::IoFailure};
+use eclusa::{Touch, Workspace, settings::RequiredEnforcement, workspace::IoFailure};
 use eclusa_sandbox::{
     Enforcement, Missing, Signing, StagingMethod, git_signing, personal_git_settings,
 };
@@ -67,6 +67,14 @@ impl Sandboxes {
             }
             RequiredEnforcement::Snapshot | RequiredEnforcement::Partial => staged,
         }
+    }
+
+    /// What a call touches whose command is not held as well as the settings want.
+    pub fn unheld(&self) -> Touch {
+        let level = self.level();
+        let help = self.capabilities().first_fix();
+        let help = help.map(|it| format!("; what helps: {it}")).unwrap_or_default();
+        Touch::Unheld(format!("the level is `{level}`{help} (`eclusa doctor` says more)"))
     }
 
     /// Whether commands run on the real files here, which are put back, and are held outside of them:

@@ -103,6 +103,16 @@ const COMMANDS: &[&str] = &[
     "mv one three; ln -s three one; cat one; false",
     "printf 'a\\nb\\n' | sort -r | tee sorted; test -s sorted && echo there",
     "cp -p one same; touch -r one same; cmp one same && echo equal; rm -rf d",
+    "mkfifo p; (cat one > p &); cat p; rm p; ls -A | wc -l",
+    "ln one other; echo more >> other; cat one; rm one; stat -c '%h %a' other",
+    "echo gone > two; git init -q . && git add . && git stash list; git status --porcelain | sort; exit 7",
+    "python3 -c 'import mmap; f = open(\"one\", \"r+b\"); m = mmap.mmap(f.fileno(), 0); m[0] = 65'; cat one",
+    "chmod 000 two; mkdir -m 700 shut; touch shut/in; chmod 500 shut; stat -c %a two shut; chmod 600 two",
+    "truncate -s 70000 one; dd if=/dev/zero of=two bs=1k seek=64 count=1 2> /dev/null; wc -c one two",
+    "nosuchprogram 2> /dev/null; echo $?; test -e nothing",
+    "t=$(mktemp); echo temporary > $t; cp $t kept; cat kept; rm $t; kill -9 $$",
+    "printf 'a:\\n\\techo made > $@\\n' > Makefile; make -s a 2>&1; cat a",
+    "rm -rf d; ln -s . d; echo through > d/d/d/new; ls -1; readlink d",
 ];
 
 #[test]
@@ -113,8 +123,7 @@ fn what_people_run_is_the_same_plainly_over_a_layer_and_on_the_real_files() {
             let world = World::lenient(Answer::Once, |it| it.least = RequiredEnforcement::Partial);
             plainly(&world.root(), START);
             let reply = world.bash(&format!("umask 022; {command}"));
-            let root = world.root().canonicalize().unwrap().display().to_string();
-            let said = reply.content().replace(&root, "ROOT");
+            let said = rootless(&world, &reply.content());
             (reply.code().to_owned(), said, without_git(tree::read(&world.root())))
         };
         COMMANDS.iter().map(one).collect::<Vec<_>>()
@@ -122,8 +131,8 @@ fn what_people_run_is_the_same_plainly_over_a_layer_and_on_the_real_files() {
     let plain = COMMANDS.iter().map(|command| {
         let world = World::lenient(Answer::Once, |_| {});
         plainly(&world.root(), START);
-        plainly(&world.root(), &format!("umask 022; {command}"));
-        without_git(tree::read(&world.root()))
+        let (how, output) = watched(&world.root(), &format!("umask 022; {command}"));
+        (how, rootless(&world, &output), without_git(tree::read(&world.root())))
     });
     let (plain, layered) = (plain.collect::<Vec<_>>(), run());
     let in_place = std::thread::spawn(move || {
@@ -135,8 +144,30 @@ fn what_people_run_is_the_same_plainly_over_a_layer_and_on_the_real_files() {
         COMMANDS.iter().zip(plain).zip(layered).zip(in_place)
     {
         assert_eq!(layered, in_place, "{command}");
-        assert_eq!(in_place.2, plain, "{command}");
+        let (how, output, tree) = plain;
+        assert_eq!(in_place.2, tree, "{command}");
+        assert!(in_place.1.contains(output.trim_end()), "{command}: {output} {}", in_place.1);
+        let ended = how.is_empty() || in_place.1.contains(&how);
+        assert!(ended && (how.is_empty() || in_place.0 == "tool_failed"), "{how}: {in_place:?}");
     }
+}
+
+/// How a script ends plainly, in the words of the tool, and what it says.
+fn watched(root: &std::path::Path, script: &str) -> (String, String) {
+    use std::os::unix::process::ExitStatusExt as _;
+    let mut bash = std::process::Command::new("/bin/bash");
+    bash.args(["--norc", "--noprofile", "-p", "-c", script]).current_dir(root);
+    let ran = bash.stdin(std::process::Stdio::null()).output().unwrap();
+    let how = match (ran.status.code(), ran.status.signal()) {
+        (Some(0), _) => String::new(),
+        (Some(code), _) => format!("exit code {code}"),
+        (None, signal) => format!("ended by signal {}", signal.unwrap_or_default()),
+    };
+    (how, String::from_utf8_lossy(&ran.stdout).into_owned())
+}
+
+fn rootless(world: &World, text: &str) -> String {
+    text.replace(&world.root().canonicalize().unwrap().display().to_string(), "ROOT")
 }
 
 /// What git keeps holds times.

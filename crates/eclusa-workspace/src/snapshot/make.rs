@@ -194,6 +194,10 @@ fn finish(opened: impl AsFd, old: &Saved) -> io::Result<()> {
     }
     if now.modified != old.meta.modified {
         rustix::fs::futimens(&opened, &times(&old.meta))?;
+        let raw = rustix::fs::fstat(&opened)?;
+        if Meta::from(raw).modified != old.meta.modified {
+            rustix::fs::futimens(&opened, &both_times(&old.meta, &raw))?;
+        }
     }
     Ok(())
 }
@@ -209,7 +213,24 @@ fn set_owner(dir: &OwnedFd, name: &OsStr, meta: &Meta) {
 }
 
 fn set_time(dir: &OwnedFd, name: &OsStr, meta: &Meta) -> io::Result<()> {
-    Ok(rustix::fs::utimensat(dir, name, &times(meta), AtFlags::SYMLINK_NOFOLLOW)?)
+    let itself = AtFlags::SYMLINK_NOFOLLOW;
+    rustix::fs::utimensat(dir, name, &times(meta), itself)?;
+    let raw = rustix::fs::statat(dir, name, itself)?;
+    if Meta::from(raw).modified != meta.modified {
+        rustix::fs::utimensat(dir, name, &both_times(meta, &raw), itself)?;
+    }
+    Ok(())
+}
+
+/// The same with the time when it was last read: some filesystems in programs (FUSE) set both times or none.
+#[allow(
+    clippy::unnecessary_cast,
+    clippy::useless_conversion,
+    reason = "the fields have other widths on other machines"
+)]
+fn both_times(meta: &Meta, now: &rustix::fs::Stat) -> Timestamps {
+    let read = Timespec { tv_sec: now.st_atime as i64, tv_nsec: now.st_atime_nsec as _ };
+    Timestamps { last_access: read, ..times(meta) }
 }
 
 /// When it was last changed; when it was last read stays.

@@ -140,8 +140,15 @@ impl<'a> Restorer<'a> {
 
     fn take_file(&mut self, dir: &OwnedFd, name: &OsStr, seen: &Seen) -> io::Result<()> {
         if !self.dropped && seen.meta.links == 1 {
-            let to = self.aside(&seen.path)?;
-            let moved = rustix::fs::renameat_with(dir, name, CWD, &to, RenameFlags::NOREPLACE);
+            let mut to = self.aside(&seen.path)?;
+            let moved = loop {
+                match rustix::fs::renameat_with(dir, name, CWD, &to, RenameFlags::NOREPLACE) {
+                    // It was taken before whoever did died: this is what somebody has saved since, or a
+                    // part of what was being put back.
+                    Err(Errno::EXIST) => to = another(&to),
+                    moved => break moved,
+                }
+            };
             match moved {
                 Ok(()) if seen.meta.permissions() & 0o600 == 0o600 => return Ok(()),
                 // Whoever judges it reads it. One that is not ours cannot be read, and is told.
@@ -151,8 +158,6 @@ impl<'a> Restorer<'a> {
                     return Ok(());
                 }
                 Err(Errno::NOENT) => return Ok(()),
-                // It was taken before whoever did died, and this is what they were putting back.
-                Err(Errno::EXIST) => return remove(dir, name, AtFlags::empty()),
                 Err(Errno::XDEV | Errno::INVAL) => {}
                 Err(err) => return Err(err.into()),
             }
@@ -172,13 +177,9 @@ impl<'a> Restorer<'a> {
         let Ok(mut from) = stat::open_kept(&*dir, parents::name(&seen.path)) else {
             return Ok(());
         };
-        let copied = self.aside(&seen.path).and_then(|to| {
-            let mut to = File::options().write(true).create_new(true).open(to)?;
-            io::copy(&mut from, &mut to)
-        });
+        let copied = self.aside(&seen.path).and_then(|to| copy_to(&mut from, to));
         match copied {
-            Ok(_) => Ok(()),
-            Err(err) if err.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            Ok(()) => Ok(()),
             Err(err) if self.makes_room(&err) => Ok(()),
             Err(err) => Err(err),
         }
@@ -218,6 +219,30 @@ impl<'a> Restorer<'a> {
         super::clear(&self.taken);
         self.dropped = true;
         true
+    }
+}
+
+/// Copies to a new file, under another name where this one is taken.
+fn copy_to(from: &mut File, mut to: PathBuf) -> io::Result<()> {
+    loop {
+        match File::options().write(true).create_new(true).open(&to) {
+            Ok(mut made) => return io::copy(from, &mut made).map(drop),
+            Err(err) if err.kind() == io::ErrorKind::AlreadyExists => to = another(&to),
+            Err(err) => return Err(err),
+        }
+    }
+}
+
+/// The next name for what would have this one: `a.2` after `a`, `a.3` after that.
+fn another(path: &Path) -> PathBuf {
+    let count = path.extension().and_then(OsStr::to_str).and_then(|it| it.parse::<u32>().ok());
+    match count {
+        Some(count) if count > 1 => path.with_extension((count + 1).to_string()),
+        _ => {
+            let mut name = path.as_os_str().to_owned();
+            name.push(".2");
+            PathBuf::from(name)
+        }
     }
 }
 

@@ -15,7 +15,9 @@ use rustix::{
 };
 
 use super::{
-    Manifest, SnapshotDirs, SnapshotError, SnapshotOptions, What, journal,
+    Manifest, SnapshotDirs, SnapshotError, SnapshotOptions, What,
+    foreign::{self, has_trusted_times},
+    journal,
     live::is_live,
     manifest::{self, Copied, Saved, SavedFile},
     pack::{self, Pack},
@@ -51,8 +53,14 @@ pub(super) fn take(
     }
     let old = last.unwrap_or_default();
     let pack = Pack::open(&place.dir, old.packed).map_err(IoFailure::at("open", &at))?;
+    if !has_trusted_times(&place.root.root)
+        && let Some(why) = foreign::shortcoming(&place.root.root)
+    {
+        return Err(SnapshotError::Uncovered { path: ".".into(), why });
+    }
+    workspace.step("walk before the command");
     let mut taker = Taker {
-        root: workspace.root(),
+        workspace,
         place,
         options,
         state: workspace.state().strip_prefix(workspace.root()).ok().map(Path::to_owned),
@@ -62,17 +70,19 @@ pub(super) fn take(
         bytes: 0,
         trusted: HashMap::new(),
     };
-    let taken = taker.workspace();
+    let taken = taker.everything();
     if let Err(err) = taken {
         // What was added belongs to nobody, and may have filled the disk.
         let _ = taker.pack.shrink(old.packed);
         return Err(err);
     }
+    workspace.step("end of the pack");
     taker.pack.flush().map_err(IoFailure::at("write", &at))?;
     let (packed, entries) = (taker.pack.len(), taker.entries);
     if entries == old.entries && packed == old.packed {
         return Ok(old);
     }
+    workspace.step("manifest");
     let mut new = Manifest { entries, packed, boot, check: [0; 32] };
     new.save(&place.dir).map_err(IoFailure::at("write", &place.path.join("manifest")))?;
     drop_links(place, &new);
@@ -93,7 +103,7 @@ fn is_good(last: &Manifest, boot: &[u8], place: &SnapshotDirs) -> bool {
 }
 
 struct Taker<'a> {
-    root: &'a Path,
+    workspace: &'a Workspace,
     place: &'a SnapshotDirs,
     options: &'a SnapshotOptions,
     /// The state, should it be inside the workspace.
@@ -148,9 +158,9 @@ fn saved(found: &Found<'_>, what: What) -> Saved {
 
 impl<'a> Taker<'a> {
     /// The workspace itself, and everything in it.
-    fn workspace(&mut self) -> Result<(), SnapshotError> {
-        let root = &self.place.root.root;
-        let about = rustix::fs::fstat(root).map_err(|err| failed(self.root, err.into()))?;
+    fn everything(&mut self) -> Result<(), SnapshotError> {
+        let (root, path) = (&self.place.root.root, self.workspace.root());
+        let about = rustix::fs::fstat(root).map_err(|err| failed(path, err.into()))?;
         let attributes = attributes::read(root);
         let (path, meta) = (PathBuf::new(), Meta::from(about));
         self.entries.push(Saved { path, meta, what: What::Directory, attributes });
@@ -173,7 +183,7 @@ impl<'a> Taker<'a> {
 
     fn directory(&self, found: &Found<'_>, old: Option<&Saved>) -> Result<Saved, SnapshotError> {
         let named = || self.options.live.iter().any(|it| it == found.path);
-        if named() || is_live(self.root, found.path) {
+        if named() || is_live(self.workspace.root(), found.path) {
             return Ok(saved(found, What::Live));
         }
         let known = |it: &&Saved| it.what == What::Directory && it.meta.is_same(&found.meta);
@@ -218,8 +228,12 @@ impl<'a> Taker<'a> {
         let (digest, size, at) = match linked {
             Some((digest, size)) => (digest, size, Copied::Linked),
             None => {
+                self.workspace.step("copy");
                 let start = self.pack.len();
                 let left = self.options.max_bytes.saturating_sub(self.bytes);
+                if found.meta.size > left {
+                    return Err(self.too_large());
+                }
                 let added = self.pack.add(&mut file, left).map_err(copy)?;
                 let (digest, size) = added.ok_or_else(|| self.too_large())?;
                 self.count(size)?;
@@ -271,7 +285,9 @@ impl<'a> Taker<'a> {
 
     /// Whether times tell of every change on this filesystem.
     fn is_trusted(&mut self, found: &Found<'_>) -> bool {
-        *self.trusted.entry(found.dir_device).or_insert_with(|| has_trusted_times(found.dir))
+        let compares_all = self.options.compares_all;
+        let tells = || !compares_all && has_trusted_times(found.dir);
+        *self.trusted.entry(found.dir_device).or_insert_with(tells)
     }
 }
 
@@ -320,37 +336,4 @@ fn open(found: &Found<'_>) -> io::Result<Option<File>> {
 fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
-}
-
-/// Filesystems of other machines and of programs, whose times need not tell of every change: FUSE
-/// and virtiofs, NFS, 9p, SMB, CIFS, AFS, Ceph, VirtualBox, Parallels.
-#[cfg(target_os = "linux")]
-const FOREIGN_FILESYSTEMS: [u32; 10] = [
-    0x6573_5546,
-    0x6969,
-    0x0102_1997,
-    0x517b,
-    0xff53_4d42,
-    0xfe53_4d42,
-    0x5346_414f,
-    0x00c3_6400,
-    0x786f_4256,
-    0x7c7c_6673,
-];
-
-#[cfg(target_os = "linux")]
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the number has 32 bits, whatever it is kept in"
-)]
-fn has_trusted_times(dir: &OwnedFd) -> bool {
-    let about = rustix::fs::fstatfs(dir);
-    about.is_ok_and(|it| !FOREIGN_FILESYSTEMS.contains(&(it.f_type as u32)))
-}
-
-/// Nobody has looked at the filesystems of other systems.
-#[cfg(not(target_os = "linux"))]
-fn has_trusted_times(_: &OwnedFd) -> bool {
-    false
 }

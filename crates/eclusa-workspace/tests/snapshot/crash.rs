@@ -4,6 +4,7 @@
 //! step to kill itself.
 
 use std::{
+    fmt::Display,
     fs,
     io::{Read, Write},
     os::unix::process::ExitStatusExt,
@@ -19,11 +20,14 @@ use crate::world::{World, run};
 /// Tells the child that it is one.
 const CHILD: &str = "ECLUSA_TEST_SNAPSHOT_CHILD";
 
-const START: &str = "echo one > one; echo two > two; mkdir -p d/deep; echo b > d/deep/b; ln -s one link
+pub(crate) const START: &str = "echo one > one; echo two > two; mkdir -p d/deep; echo b > d/deep/b; ln -s one link
     mkfifo pipe; echo h > h1; ln h1 h2; touch -d 2001-01-01 one d d/deep; mkdir shut; chmod 500 shut";
 const SCRIPT: &str =
     "echo more >> one; rm two pipe; mv d e; rm link; ln -s / link; echo changed > h1
     mkdir -p new/in; echo n > new/in/n; chmod 700 shut; touch h2";
+
+/// The step before which the command has run.
+const RAN: &str = "walk after the command";
 
 /// Started by the tests below; by itself it does nothing.
 #[test]
@@ -36,10 +40,10 @@ fn child() {
     let mut told = told.lines();
     let what = told.next().unwrap();
     let dir = Path::new(told.next().unwrap());
-    let fatal: usize = told.next().unwrap().parse().unwrap();
+    let fatal = told.next().unwrap().to_owned();
     let steps = AtomicUsize::new(0);
-    let die = move |_: &'static str| {
-        if steps.fetch_add(1, Ordering::SeqCst) == fatal {
+    let die = move |next: &'static str| {
+        if steps.fetch_add(1, Ordering::SeqCst).to_string() == fatal || next == fatal {
             let me = rustix::process::getpid();
             rustix::process::kill_process(me, rustix::process::Signal::KILL).unwrap();
         }
@@ -47,7 +51,9 @@ fn child() {
     let ws = Workspace::attach(dir.join("ws"), dir.join("state")).unwrap().watched(die);
     match what {
         "run" => {
-            let snapshot = ws.snapshot(&SnapshotOptions::default()).unwrap();
+            let mut snapshot = ws.snapshot(&SnapshotOptions::default()).unwrap();
+            // Nobody has this number.
+            snapshot.started(i32::MAX).unwrap();
             run(&dir.join("ws"), SCRIPT);
             fs::create_dir(dir.join("layer")).unwrap();
             snapshot.put_back(&dir.join("layer")).unwrap();
@@ -57,8 +63,9 @@ fn child() {
     }
 }
 
-/// Runs the child. True: it was killed before this step. False: it came to its end.
-fn killed(what: &str, dir: &Path, step: usize) -> bool {
+/// Runs the child. True: it was killed before this step, the first of this name or with this number. False: it
+/// came to its end.
+pub(crate) fn killed(what: &str, dir: &Path, step: impl Display) -> bool {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "crash::child", "--quiet"])
         .env(CHILD, "1")
@@ -84,7 +91,7 @@ fn killed_at_any_step_the_workspace_is_put_back_by_whoever_comes_next() {
         let world = World::new(START);
         let before = world.tree();
         if !killed("run", world.dir.path(), step) {
-            assert!(step > 15, "{step} steps");
+            assert!(step > 25, "{step} steps");
             assert_eq!(world.tree(), before);
             return;
         }
@@ -104,8 +111,7 @@ fn killed_while_it_is_put_back_what_the_command_did_is_kept() {
     for step in [0, 2, 5, 9, 14] {
         let world = World::new(START);
         let before = world.tree();
-        // Killed once the command has run: the journal is written before the third step.
-        assert!(killed("run", world.dir.path(), 2));
+        assert!(killed("run", world.dir.path(), RAN));
         killed("recover", world.dir.path(), step);
         let recovered = world.workspace.recover().unwrap();
         assert_eq!(world.tree(), before, "step {step}");
@@ -122,13 +128,13 @@ fn killed_while_it_is_put_back_what_the_command_did_is_kept() {
 fn the_next_command_and_the_next_commit_put_it_back_first() {
     let world = World::new(START);
     let before = world.tree();
-    assert!(killed("run", world.dir.path(), 2));
+    assert!(killed("run", world.dir.path(), RAN));
     assert_ne!(world.tree(), before);
     assert!(world.workspace.is_unfinished());
     let outcome = world.stage("echo again >> one").unwrap();
     assert_eq!(outcome.changes.len(), 1);
     assert_eq!(world.tree(), before);
-    assert!(killed("run", world.dir.path(), 2));
+    assert!(killed("run", world.dir.path(), RAN));
     let changes = outcome.changes;
     world.workspace.commit(1, &changes, eclusa_workspace::Durability::Crash).unwrap();
     assert_eq!(world.read("one"), "one\nagain\n");
@@ -139,7 +145,7 @@ fn the_next_command_and_the_next_commit_put_it_back_first() {
 #[test]
 fn a_damaged_snapshot_stops_and_is_told() {
     let world = World::new(START);
-    assert!(killed("run", world.dir.path(), 2));
+    assert!(killed("run", world.dir.path(), RAN));
     let manifest = world.dir.path().join("state/snapshot/manifest");
     let mut bytes = fs::read(&manifest).unwrap();
     bytes[100] ^= 1;

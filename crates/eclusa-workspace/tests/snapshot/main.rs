@@ -11,5 +11,7 @@
 mod attacks;
 mod bounds;
 mod crash;
+mod limits;
 mod ordinary;
+mod saves;
 mod world;

@@ -275,6 +275,7 @@ fn touches(question: &Question, page: &mut lines::Page) {
         Touch::Write(path) => ("write".to_owned(), visible(path)),
         Touch::Fetch(host) => ("talk to".to_owned(), visible(host)),
         Touch::Unknown => ("touch".to_owned(), "⟨it does not say what⟩".to_owned()),
+        Touch::Unheld(lacking) => ("run".to_owned(), format!("⟨where {}⟩", visible(lacking))),
     };
     page.block(Role::Touch, question.touches.iter().map(touch).collect());
 }

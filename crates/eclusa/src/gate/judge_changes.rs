@@ -98,7 +98,9 @@ fn within_declared_writes(setup: &Setup, call: &Validated, changes: &Changes) ->
             let path = path.strip_prefix(workspace.root()).unwrap_or(path);
             Some(path.strip_prefix(".").unwrap_or(path))
         }
-        Touch::Run(_) | Touch::Read(_) | Touch::Fetch(_) | Touch::Unknown => None,
+        Touch::Run(_) | Touch::Read(_) | Touch::Fetch(_) | Touch::Unknown | Touch::Unheld(_) => {
+            None
+        }
     });
     let said: Vec<&Path> = said.collect();
     changes.iter().all(|it| {

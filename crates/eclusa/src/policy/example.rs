@@ -66,7 +66,7 @@ impl Root {
         let path = |touch: &'a Touch| match touch {
             Touch::Read(path) => Some((Access::Read, self.inside(path)?)),
             Touch::Write(path) => Some((Access::Write, self.inside(path)?)),
-            Touch::Run(_) | Touch::Fetch(_) | Touch::Unknown => None,
+            Touch::Run(_) | Touch::Fetch(_) | Touch::Unknown | Touch::Unheld(_) => None,
         };
         touches.iter().filter_map(path).collect()
     }

@@ -118,7 +118,11 @@ impl Rules {
     pub fn explain(&self, call: &CallView<'_>) -> Explanation {
         let texts = call.touches().iter().filter_map(|touch| match touch {
             Touch::Run(text) => Some(text.as_str()),
-            Touch::Read(_) | Touch::Write(_) | Touch::Fetch(_) | Touch::Unknown => None,
+            Touch::Read(_)
+            | Touch::Write(_)
+            | Touch::Fetch(_)
+            | Touch::Unknown
+            | Touch::Unheld(_) => None,
         });
         let scripts: Vec<(&str, &Script)> = texts.zip(call.scripts()).collect();
         let mut paths = floors(call, &self.root, &mut Vec::new());

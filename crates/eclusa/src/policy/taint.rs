@@ -28,7 +28,9 @@ pub(super) fn taint_source(
     let touched = touches.find_map(|touch| match touch {
         Touch::Fetch(_) => Some("came from the web"),
         Touch::Read(path) if outside(path) => Some("came from outside the workspace"),
-        Touch::Read(_) | Touch::Write(_) | Touch::Run(_) | Touch::Unknown => None,
+        Touch::Read(_) | Touch::Write(_) | Touch::Run(_) | Touch::Unknown | Touch::Unheld(_) => {
+            None
+        }
     });
     // What runs in a sandbox of ours is shut off, and tells what it reached.
     let tried = call.facts().stages && call.origin() != Origin::Hook;
@@ -38,7 +40,7 @@ pub(super) fn taint_source(
 /// What a call could do with what is in the session, if it goes beyond this machine.
 pub(super) fn exfiltration_risk(call: &CallView<'_>) -> Option<&'static str> {
     let fetches = call.touches().iter().any(|it| matches!(it, Touch::Fetch(_)));
-    let unknown = call.touches().iter().any(|it| matches!(it, Touch::Unknown));
+    let unknown = call.touches().iter().any(|it| matches!(it, Touch::Unknown | Touch::Unheld(_)));
     match call.class() {
         _ if call.server().is_some() => Some("it could carry data to another server"),
         PermissionClass::Web => Some("it could carry data out"),

@@ -198,6 +198,7 @@ fn touch(touch: &Touch) -> Value {
         Touch::Write(path) => json!({"write": path}),
         Touch::Fetch(host) => json!({"fetch": host}),
         Touch::Unknown => json!("unknown"),
+        Touch::Unheld(lacking) => json!({"unheld": lacking}),
     }
 }
 

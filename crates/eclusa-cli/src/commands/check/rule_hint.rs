@@ -97,7 +97,7 @@ fn looser(call: &ToolCall, explanation: &Explanation) -> Vec<String> {
     if without.iter().any(|it| it == "secret-files") {
         let paths = explanation.touches.iter().filter_map(|it| match it {
             Touch::Read(path) | Touch::Write(path) => exactly(path).map(|it| format!("!{it}")),
-            Touch::Run(_) | Touch::Fetch(_) | Touch::Unknown => None,
+            Touch::Run(_) | Touch::Fetch(_) | Touch::Unknown | Touch::Unheld(_) => None,
         });
         let paths: Vec<String> = paths.collect();
         all.push(format!("[files]\nblocked = {}", RuleToml::strings(&paths)));
@@ -120,7 +120,7 @@ fn about_touches(rule: RuleToml, explanation: &Explanation) -> Option<RuleToml> 
         match touch {
             Touch::Read(path) | Touch::Write(path) => paths.push(exactly(path)?),
             Touch::Fetch(host) => hosts.push(host.clone()),
-            Touch::Run(_) | Touch::Unknown => return None,
+            Touch::Run(_) | Touch::Unknown | Touch::Unheld(_) => return None,
         }
     }
     // What is read and written is named once.

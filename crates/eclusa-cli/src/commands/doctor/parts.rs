@@ -2,7 +2,6 @@
 //! that helps.
 
 use eclusa_sandbox::{HostCapabilities, Missing};
-use rustix::io::Errno;
 
 /// A part of the sandbox, and how to get it.
 pub(super) struct CheckedPart {
@@ -26,7 +25,7 @@ pub(super) fn parts(machine: &HostCapabilities) -> Vec<CheckedPart> {
             holds,
             detail: detail.to_owned(),
             error: refusal.map(|it| it.text.clone()),
-            fix: (!holds).then(|| fix(machine, what)).flatten(),
+            fix: (!holds).then(|| machine.fix(what)).flatten(),
         }
     };
     let landlock = match machine.landlock_version() {
@@ -57,54 +56,4 @@ pub(super) fn parts(machine: &HostCapabilities) -> Vec<CheckedPart> {
         fix: None,
     });
     parts
-}
-
-/// What would help first, in a few words; nothing where nothing is missing or nothing helps.
-pub(in crate::commands) fn first_fix(machine: &HostCapabilities) -> Option<&'static str> {
-    machine.missing().into_iter().find_map(|it| fix(machine, it))
-}
-
-/// The one thing that would help. Nothing where another part must be had first.
-fn fix(machine: &HostCapabilities, part: Missing) -> Option<&'static str> {
-    let is_missing = |part| machine.missing().contains(&part);
-    let errno = machine.refusal(part).and_then(|it| it.errno).map(Errno::from_raw_os_error);
-    // This build has no sandbox for this system: nothing that is done to the system helps.
-    if machine.refusal(Missing::Namespaces).is_some_and(|it| it.errno.is_none()) {
-        return None;
-    }
-    match part {
-        // They come with namespaces.
-        Missing::Staging | Missing::FreshProc if is_missing(Missing::Namespaces) => None,
-        Missing::Namespaces => Some(match errno {
-            Some(Errno::NOSYS) => {
-                "Linux 5.12 or newer; in a container, one whose seccomp profile is newer"
-            }
-            Some(Errno::NOSPC) => "`sysctl user.max_user_namespaces=15000`",
-            Some(Errno::ACCESS) => {
-                "`sudo eclusa install --apparmor`: a profile of AppArmor for this program alone"
-            }
-            _ => {
-                "let users make them: `sysctl kernel.unprivileged_userns_clone=1`; in a container, a \
-                 seccomp profile that lets `clone`, `setns` and mounts through (docs/sandbox.md has it)"
-            }
-        }),
-        Missing::Staging => Some(match errno {
-            Some(Errno::NODEV) => "`modprobe overlay`",
-            _ => {
-                "put the state on ext4, xfs, btrfs or tmpfs, not on an overlay (a container's own \
-                 disk): `--state DIR`"
-            }
-        }),
-        Missing::FreshProc => Some(
-            "something is mounted over parts of /proc, as containers do: run it outside one, or with \
-             `--security-opt systempaths=unconfined`",
-        ),
-        Missing::Landlock => Some(
-            "Linux 5.13 or newer with `landlock` among the `lsm=` of the kernel's command line",
-        ),
-        Missing::Seccomp => Some("a kernel with CONFIG_SECCOMP_FILTER"),
-        Missing::Signals => {
-            Some("Linux 6.12 or newer, or a seccomp profile that lets a listener be made")
-        }
-    }
 }

@@ -158,7 +158,9 @@ fn rules(explanation: &Explanation) -> Vec<String> {
             Touch::Fetch(host) => {
                 hosts.insert(host.clone());
             }
-            Touch::Run(_) | Touch::Unknown => return rules.iter().map(RuleToml::toml).collect(),
+            Touch::Run(_) | Touch::Unknown | Touch::Unheld(_) => {
+                return rules.iter().map(RuleToml::toml).collect();
+            }
         }
     }
     let list = |it: BTreeSet<String>| it.into_iter().collect::<Vec<String>>();

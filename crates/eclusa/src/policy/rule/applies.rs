@@ -117,7 +117,7 @@ impl Rule {
                     Touch::Read(_) | Touch::Write(_) => paths,
                     Touch::Fetch(host) => hosts.is_some_and(|it| it.fit(host) == Holds::Yes),
                     Touch::Run(_) => runs,
-                    Touch::Unknown => false,
+                    Touch::Unknown | Touch::Unheld(_) => false,
                 };
                 let fetches = |it: &Touch| matches!(it, Touch::Fetch(_));
                 call.touches.iter().all(covered)
@@ -133,7 +133,9 @@ impl Rule {
 fn talks(domains: &Domains, call: &Subject<'_>) -> Holds {
     let hosts = call.touches.iter().filter_map(|it| match it {
         Touch::Fetch(host) => Some(domains.fit(host)),
-        Touch::Read(_) | Touch::Write(_) | Touch::Run(_) | Touch::Unknown => None,
+        Touch::Read(_) | Touch::Write(_) | Touch::Run(_) | Touch::Unknown | Touch::Unheld(_) => {
+            None
+        }
     });
     let silent = match call.author.class {
         PermissionClass::Web => Holds::Doubt,
@@ -147,7 +149,9 @@ fn talks(domains: &Domains, call: &Subject<'_>) -> Holds {
 fn runs(matcher: &Matcher, call: &Subject<'_>) -> Holds {
     let texts = call.touches.iter().filter_map(|it| match it {
         Touch::Run(text) => Some(matcher.test_text(text, call.root, true)),
-        Touch::Read(_) | Touch::Write(_) | Touch::Fetch(_) | Touch::Unknown => None,
+        Touch::Read(_) | Touch::Write(_) | Touch::Fetch(_) | Touch::Unknown | Touch::Unheld(_) => {
+            None
+        }
     });
     let silent = match call.author.class {
         PermissionClass::Shell => Holds::Doubt,
