@@ -43,8 +43,8 @@ pub struct Running {
     pub(super) company: Option<Company>,
     /// How many paths rules hide from it.
     pub(super) ruled_out: usize,
-    /// What is told of hooks that do not run.
-    pub(super) skipped: Vec<String>,
+    /// What is told of hooks that do not run, and of what jobs do not see.
+    pub(super) told: Vec<String>,
     /// How it is held here, in words.
     pub(super) level: String,
     /// Where layers come from.
@@ -229,7 +229,7 @@ impl Running {
             attempts
         });
         let ReadBack { changes, staged, notes } = read;
-        let notes = self.skipped.into_iter().chain(notes).collect();
+        let notes = self.told.into_iter().chain(notes).collect();
         let refused = match exit.output.is_binary() {
             true => Vec::new(),
             false => refusals(&complaints(&exit), &self.plan),
