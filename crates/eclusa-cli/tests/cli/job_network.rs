@@ -96,7 +96,8 @@ fn a_command_with_a_host_of_its_own_has_a_network_of_its_own_beside_jobs() {
     until("it listens", || (jobs(&world)[0]["ports"] == json!([5173])).then_some(()));
     let own = "curl -sS http://127.0.0.1:5173/a.txt";
     assert_eq!(world.eclusa(&["exec", "--", own]).out, "of the job\n");
-    let command = json!({"command": format!("curl -sS http://192.0.2.8/ | cat; {own}")}).to_string();
+    let command =
+        json!({"command": format!("curl -sS http://192.0.2.8/ | cat; {own}")}).to_string();
     let mut person = Person::runs(&world, &["run", "bash", &command]);
     person.sees("it tried to reach `192.0.2.8");
     person.sees("job 1 (");

@@ -20,11 +20,13 @@ const COARSE: Duration = Duration::from_millis(100);
 const SKIPPED: [&str; 4] = ["node_modules", "target", ".git", ".venv"];
 
 /// What has changed.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Edits {
     /// Each path with the time of its change: what is gone first, the deepest before what it lies in, then what is
     /// there, the other way round.
     pub(super) paths: Vec<(PathBuf, i64)>,
+    /// Directories among them that were not there before.
+    pub(super) new_directories: HashSet<PathBuf>,
     /// Until when all is known, in nanoseconds since 1970. `None`: nobody has looked.
     pub(super) until: Option<i64>,
     /// False where there is too much to look at.
@@ -34,7 +36,7 @@ pub(super) struct Edits {
 impl Edits {
     /// Nobody has looked.
     pub(super) fn unknown() -> Edits {
-        Edits { paths: Vec::new(), until: None, is_whole: true }
+        Edits { until: None, is_whole: true, ..Edits::default() }
     }
 
     /// What has changed in this workspace since then, in nanoseconds since 1970.
@@ -44,8 +46,11 @@ impl Edits {
         let until = Some(i64::try_from(now).unwrap_or(i64::MAX));
         let mut walk = Walk::new(root, since);
         match walk.walk() {
-            true => Edits { paths: walk.all(), until, is_whole: true },
-            false => Edits { paths: Vec::new(), until, is_whole: false },
+            true => {
+                let new_directories = std::mem::take(&mut walk.new_directories);
+                Edits { paths: walk.all(), new_directories, until, is_whole: true }
+            }
+            false => Edits { until, is_whole: false, ..Edits::default() },
         }
     }
 }
@@ -57,6 +62,8 @@ struct Walk<'a> {
     repository: Option<Tracked>,
     /// What is there and has changed.
     changed: BTreeMap<PathBuf, i64>,
+    /// The directories among it that were made since.
+    new_directories: HashSet<PathBuf>,
     /// All directories, with the time of their last change.
     directories: BTreeMap<PathBuf, i64>,
     /// What lies in directories that have changed.
@@ -94,6 +101,7 @@ impl<'a> Walk<'a> {
             since,
             repository: Tracked::find(root),
             changed: BTreeMap::new(),
+            new_directories: HashSet::new(),
             directories: BTreeMap::new(),
             names: HashSet::new(),
         }
@@ -114,6 +122,11 @@ impl<'a> Walk<'a> {
             let is_new = changed >= self.since;
             if is_new && !path.as_os_str().is_empty() {
                 self.changed.insert(path.clone(), changed);
+                let made = about.created().ok().and_then(|it| it.duration_since(UNIX_EPOCH).ok());
+                let made = made.and_then(|it| i64::try_from(it.as_nanos()).ok());
+                if made.is_some_and(|it| it >= self.since) {
+                    self.new_directories.insert(path.clone());
+                }
             }
             for entry in fs::read_dir(&at).into_iter().flatten().flatten() {
                 count += 1;

@@ -10,10 +10,10 @@ use eclusa::{
     Durability,
     workspace::{Blocked, ComingNode, ComingStep, private_file},
 };
-use rustix::fs::{FileType, Stat};
+use rustix::fs::{FileType, Mode, OFlags, Stat, fchmod, fstat, openat2};
 use serde::{Deserialize, Serialize};
 
-use super::{JobMount, directory, kind, look, present, same, stamp};
+use super::{JobMount, WALK, directory, kind, look, present, same, stamp};
 use crate::owner::person_edits::{Edits, MAX_LOOKED_AT};
 
 /// Beside a layer: until when edits of a person are known.
@@ -58,8 +58,13 @@ impl JobMount {
             // What its own call wrote is in the workspace since the beginning.
             let of_its_call = looked.is_none() && self.settled.contains_key(path);
             let is_new = *at >= since && !of_its_call && blocked.by(path).is_none();
-            if is_new && !self.has(&root, path) {
+            if !is_new {
+                continue;
+            }
+            if !self.has(&root, path) {
                 self.show_all(&root, path, blocked);
+            } else if edits.new_directories.contains(path) && !self.shown.contains_key(path) {
+                self.tell_of(path);
             }
         }
         let told = looked.is_some_and(|it| it.told) || !edits.is_whole;
@@ -72,6 +77,18 @@ impl JobMount {
         let Some(until) = edits.until else { return Ok(()) };
         let bytes = serde_json::to_vec(&Looked { until, told })?;
         private_file::write(&self.about.layer.join(LOOKED), bytes, Durability::Crash)
+    }
+
+    /// Has whoever watches hear of a directory that shows by itself: it gets the mode that it has.
+    fn tell_of(&mut self, path: &Path) {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = openat2(&self.mount, path, flags, Mode::empty(), WALK);
+        let told = opened.and_then(|it| fchmod(&it, Mode::from_raw_mode(fstat(&it)?.st_mode)));
+        if told.is_ok() {
+            let now = stamp(look(&self.upper, path).as_ref());
+            self.shown.insert(path.to_owned(), now);
+            self.changed = true;
+        }
     }
 
     /// What is told of it.
