@@ -59,7 +59,7 @@ impl Edits {
 struct Walk<'a> {
     root: &'a Path,
     since: i64,
-    repository: Option<Tracked>,
+    repository: Option<GitTracking>,
     /// What is there and has changed.
     changed: BTreeMap<PathBuf, i64>,
     /// The directories among it that were made since.
@@ -71,20 +71,20 @@ struct Walk<'a> {
 }
 
 /// What git knows of the workspace.
-struct Tracked {
+struct GitTracking {
     index: Arc<GitIndex>,
     ignored: Ignored,
     /// Where the workspace lies in the working tree.
     prefix: PathBuf,
 }
 
-impl Tracked {
-    fn find(root: &Path) -> Option<Tracked> {
+impl GitTracking {
+    fn find(root: &Path) -> Option<GitTracking> {
         let found = root.ancestors().find_map(|it| Some((it, git_directory(it)?)));
         let (tree, git) = found?;
         let prefix = root.strip_prefix(tree).ok()?.to_owned();
         let ignored = Ignored::new(tree, &git, None);
-        Some(Tracked { index: read_index(&git)?, ignored, prefix })
+        Some(GitTracking { index: read_index(&git)?, ignored, prefix })
     }
 
     /// Whether git neither tracks this path nor would.
@@ -99,7 +99,7 @@ impl<'a> Walk<'a> {
         Walk {
             root,
             since,
-            repository: Tracked::find(root),
+            repository: GitTracking::find(root),
             changed: BTreeMap::new(),
             new_directories: HashSet::new(),
             directories: BTreeMap::new(),
@@ -160,7 +160,9 @@ impl<'a> Walk<'a> {
 
     /// What git tracks and is gone, with the directories that it lay in.
     fn gone(&self) -> BTreeMap<PathBuf, i64> {
-        let Some(Tracked { index, prefix, .. }) = &self.repository else { return BTreeMap::new() };
+        let Some(GitTracking { index, prefix, .. }) = &self.repository else {
+            return BTreeMap::new();
+        };
         let mut gone = BTreeMap::new();
         let mut there: BTreeSet<&Path> = BTreeSet::new();
         for path in index.paths().filter_map(|it| it.strip_prefix(prefix).ok()) {
