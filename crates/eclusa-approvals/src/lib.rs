@@ -18,4 +18,4 @@ pub use key_file::KeyFile;
 pub use notify::{NotificationText, OutgoingNotification, WebhookSecrets};
 pub use people::{KeyKind, People, PeopleError, Person, PersonKey};
 pub use server::{ApprovalsPage, ServerLimits, serve};
-pub use workspaces::{CallEffects, Suggestion, WorkspaceEntry, Workspaces};
+pub use workspaces::{CallEffects, JobEntry, Suggestion, WorkspaceEntry, Workspaces};

@@ -9,6 +9,7 @@ use crate::workspaces::Workspaces;
 mod calls;
 mod html;
 mod inbox;
+mod jobs;
 mod log;
 mod metrics;
 mod plots;
@@ -74,13 +75,20 @@ pub(crate) async fn render(view: &PageView, path: &str) -> Option<String> {
         ["log"] => log::log(view),
         ["log", key, call] => log::call(view, key, call.parse().ok()?).await,
         ["sessions"] => sessions::sessions(view).await,
+        ["jobs"] => jobs::jobs(view),
+        ["jobs", key, job] => jobs::job(view, key, job.parse().ok()?).await,
         ["metrics"] => metrics::metrics(view),
         _ => None,
     }
 }
 
-const PLACES: [(&str, &str); 4] =
-    [("inbox", "Inbox"), ("log", "Log"), ("sessions", "Sessions"), ("metrics", "Metrics")];
+const PLACES: [(&str, &str); 5] = [
+    ("inbox", "Inbox"),
+    ("log", "Log"),
+    ("sessions", "Sessions"),
+    ("jobs", "Jobs"),
+    ("metrics", "Metrics"),
+];
 
 /// A whole page of somebody who is known.
 fn layout(view: &PageView, place: &str, title: &str, pending: Option<u64>, body: &Html) -> String {
@@ -128,7 +136,7 @@ const HELP: &str = "<dialog id=\"help\" aria-labelledby=\"help-title\"><h2 id=\"
 <dt><kbd>Y</kbd></dt><dd>yes to all of them that are marked</dd>\
 <dt><kbd>u</kbd></dt><dd>undo the call (Log)</dd>\
 <dt><kbd>/</kbd></dt><dd>search</dd>\
-<dt><kbd>g</kbd> then <kbd>i</kbd> <kbd>l</kbd> <kbd>s</kbd> <kbd>m</kbd></dt><dd>Inbox, Log, Sessions, Metrics</dd>\
+<dt><kbd>g</kbd> then <kbd>i</kbd> <kbd>l</kbd> <kbd>s</kbd> <kbd>b</kbd> <kbd>m</kbd></dt><dd>Inbox, Log, Sessions, Jobs, Metrics</dd>\
 <dt><kbd>Esc</kbd></dt><dd>close, cancel</dd></dl>\
 <p>Keys rest for a moment whenever the question changes, so that you answer what you have read.</p>\
 <form method=\"dialog\"><button>Close</button></form></dialog>";

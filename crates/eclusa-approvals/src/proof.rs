@@ -46,6 +46,12 @@ pub(crate) fn end_statement(queue: &str, session: &str, person: &str, expires: u
     format!("eclusa end v1\n{body}")
 }
 
+/// What whoever ends a job signs.
+pub(crate) fn end_job_statement(queue: &str, job: u64, person: &str, expires: u64) -> String {
+    let body = json!({"expires": expires, "job": job, "person": person, "queue": queue});
+    format!("eclusa end-job v1\n{body}")
+}
+
 /// The challenge of a new passkey is the digest of this.
 pub(crate) fn passkey_statement(person: &str, expires: u64) -> String {
     format!("eclusa passkey v1\n{}", json!({"expires": expires, "person": person}))

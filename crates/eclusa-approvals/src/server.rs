@@ -24,6 +24,7 @@ mod buckets;
 mod connections;
 mod guard;
 mod hooks;
+mod job_end;
 mod live;
 mod passkeys;
 mod requests;
@@ -247,6 +248,7 @@ impl PageServer {
             "revoke" => self.revoke(request, session).await,
             "undo" => self.undo(request, session).await,
             "end" => self.end(request, session).await,
+            "end-job" => self.end_job(request, session).await,
             "passkey" => self.register_passkey(request, session).await,
             _ => missing(),
         }

@@ -38,6 +38,25 @@ pub struct Suggestion {
     pub example: String,
 }
 
+/// What goes on in a workspace after the call that started it, or went on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobEntry {
+    /// Its number in the workspace.
+    pub number: u64,
+    /// Its session, by its name.
+    pub session: String,
+    /// The command.
+    pub command: String,
+    /// The call that started it, in the log.
+    pub call: Option<u64>,
+    /// When it was started, in milliseconds since 1970.
+    pub since: u64,
+    /// What it does, on which ports it listens, or how it ended.
+    pub state: String,
+    /// Whether it runs.
+    pub runs: bool,
+}
+
 /// The workspaces of a person, whatever holds them.
 pub trait Workspaces: Send + Sync {
     /// All of them. One that cannot be read is left out.
@@ -63,6 +82,15 @@ pub trait Workspaces: Send + Sync {
     /// Applies what a question is about that was just answered with a yes, where that is a run that
     /// waits and nobody waits for it. Says what came of it; the error says why nothing was applied.
     fn take<'a>(&'a self, key: &'a str, question: u64) -> BoxFuture<'a, Result<String, String>>;
+
+    /// The jobs of one, in order.
+    fn jobs(&self, key: &str) -> Vec<JobEntry>;
+
+    /// The last part of what a job has printed, redacted. `None` where nothing of it is kept.
+    fn job_output(&self, key: &str, job: u64) -> Option<String>;
+
+    /// Ends a job, and says how it ended.
+    fn end_job<'a>(&'a self, key: &'a str, job: u64) -> BoxFuture<'a, Result<String, String>>;
 
     /// Rules that would have saved questions, the best first.
     fn suggestions(&self, key: &str) -> Vec<Suggestion>;

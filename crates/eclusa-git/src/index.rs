@@ -114,6 +114,11 @@ impl GitIndex {
         self.entries.get(at).map(|(_, entry)| entry)
     }
 
+    /// Every path that is tracked, in order.
+    pub fn paths(&self) -> impl ExactSizeIterator<Item = &Path> {
+        self.entries.iter().map(|it| Path::new(std::ffi::OsStr::from_bytes(self.name(it))))
+    }
+
     /// True when git has written the directory of this path as a tree, and nothing in it was
     /// staged since.
     pub fn is_written(&self, path: &Path) -> bool {

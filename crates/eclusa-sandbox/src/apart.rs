@@ -1,7 +1,7 @@
 //! Starting a program apart from this one, and from whoever waits for this one: no terminal, no session, no
 //! descriptor of it is left to the other.
 
-use std::ffi::OsString;
+use std::ffi::{CString, OsString};
 use std::fs::OpenOptions;
 use std::io::{self, BufRead as _, BufReader};
 use std::os::unix::process::CommandExt as _;
@@ -10,6 +10,9 @@ use std::process::{Command, Stdio};
 
 /// Says to a program that is started apart that it is there.
 const HELD: &str = "--held";
+
+/// What a process is called that is started apart: this, and its name.
+const CALLED: &str = "eclusa-";
 
 /// Starts a program, and returns the first line that it says. It is started by a process in between, which
 /// calls [`step_apart`] and leaves: so it is nobody's child, and ends with nobody.
@@ -33,6 +36,8 @@ pub fn start_apart(program: &Path, args: &[OsString]) -> io::Result<String> {
 /// `false`: this is the program itself, which goes on without the first of its arguments.
 pub fn step_apart(name: &str, args: &[OsString]) -> io::Result<bool> {
     if args.first().is_some_and(|it| it == HELD) {
+        let called = CString::new(format!("{CALLED}{name}"))?;
+        rustix::thread::set_name(&called)?;
         return Ok(false);
     }
     rustix::process::setsid()?;

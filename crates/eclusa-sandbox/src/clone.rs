@@ -5,6 +5,8 @@
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use rustix::process::Signal;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
@@ -177,6 +179,55 @@ pub(crate) fn network(namespaces: Namespaces) -> Result<(Option<OwnedFd>, OwnedF
         Some(network) if maps.is_some() == user.is_some() => Ok((user, network)),
         _ => Err(not_cloned(io::ErrorKind::Interrupted.into())),
     }
+}
+
+/// A socket that is in these namespaces, which the caller is not in.
+pub(crate) fn socket_in(
+    user: Option<BorrowedFd<'_>>,
+    network: BorrowedFd<'_>,
+    family: AddressFamily,
+) -> io::Result<OwnedFd> {
+    let stack = Stack::new()?;
+    let mut order = SocketOrder { user, network, family, made: Err(Errno::INTR) };
+    let made: *mut libc::c_void = std::ptr::from_mut(&mut order).cast();
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_FILES | libc::SIGCHLD;
+    // SAFETY: as for `Making::make`. The process shares our descriptors, so that the socket which it leaves open is
+    // ours.
+    let (pid, error) = with_signals_blocked(|| unsafe {
+        let pid = libc::clone(enter_socket, stack.top(), flags, made);
+        (pid, io::Error::last_os_error())
+    });
+    if pid < 0 {
+        return Err(error);
+    }
+    kernel::wait(pid)?;
+    Ok(order.made?)
+}
+
+/// What is needed to make a socket elsewhere, and what came of it.
+struct SocketOrder<'a> {
+    user: Option<BorrowedFd<'a>>,
+    network: BorrowedFd<'a>,
+    family: AddressFamily,
+    made: rustix::io::Result<OwnedFd>,
+}
+
+impl SocketOrder<'_> {
+    fn make(&self) -> rustix::io::Result<OwnedFd> {
+        if let Some(user) = self.user {
+            move_into_link_name_space(user, Some(LinkNameSpaceType::User))?;
+        }
+        move_into_link_name_space(self.network, Some(LinkNameSpaceType::Network))?;
+        socket_with(self.family, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+    }
+}
+
+/// The process that makes a socket, and leaves.
+extern "C" fn enter_socket(order: *mut libc::c_void) -> libc::c_int {
+    // SAFETY: `socket_in` passes a pointer to its own local, and sleeps until this process has left.
+    let order = unsafe { &mut *order.cast::<SocketOrder<'_>>() };
+    order.made = order.make();
+    0
 }
 
 /// The process that makes a network, and leaves.

@@ -54,7 +54,7 @@ pub use multi_edit::MultiEdit;
 pub use output::PagedOutput;
 pub use owner::{
     AgentProcess, JobHome, JobRecord, JobRecords, MAX_KEPT_OUTPUT, OwnerClient, OwnerError,
-    OwnerProcess, refresh_jobs, run_of_job, run_owner, show_to_jobs,
+    OwnerProcess, refresh_jobs, run_of_job, run_owner, show_to_jobs, unreaped_owners,
 };
 pub use read::Read;
 pub use read_tracker::ReadTracker;

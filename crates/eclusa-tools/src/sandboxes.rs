@@ -123,7 +123,7 @@ impl Sandboxes {
         let plan = order.plan(&settings.state);
         let mut plan = plan.map_err(|source| RunError::Layer { path: path(), source })?;
         let found = self.look(&order.hidden);
-        let (hooks, skipped) = hooks::hooks(settings, &order.command, order.writes);
+        let (hooks, mut told) = hooks::hooks(settings, &order.command, order.writes);
         plan.env = self.environment(&order.cwd, &found, order.hosts.opens_any(), hooks);
         let ruled_out = found.by_rules.len();
         plan.hide = self.hidden(found);
@@ -143,7 +143,12 @@ impl Sandboxes {
         let made = |source| RunError::Layer { path: pool.place().to_owned(), source };
         let session = order.session.as_deref();
         let most = settings.limits.tmp;
-        let (owner, mut covers) = session.map(|it| self.owner(it)).transpose()?.unwrap_or_default();
+        let jobs = session.map(|it| self.owner(it)).transpose()?.unwrap_or_default();
+        let (owner, mut covers) = (jobs.owner, jobs.layers);
+        told.extend(jobs.notes);
+        let is_alone = owner.is_some()
+            && !order.hosts.granted.is_empty()
+            && order.session.as_deref().is_some_and(|it| !self.jobs_that_run(it).is_empty());
         let session = session.map(|it| self.0.sessions.get(it, most));
         let (mut kept, mut caches, mut bound, mut repository) = (Kept::Nothing, None, None, None);
         let writes = match (order.writes, self.write_tracking()) {
@@ -204,7 +209,13 @@ impl Sandboxes {
         }
         if let Some(session) = &session {
             session.furnish(&mut plan);
-            if settings.model_proxy.is_none() {
+            // A host that a person opened for this command alone is not opened for jobs.
+            if is_alone {
+                told.push(
+                    "it had a network of its own, without the jobs of its session: a host was opened for it alone"
+                        .to_owned(),
+                );
+            } else if settings.model_proxy.is_none() {
                 plan.network = session.network(self.capabilities(), owner)?;
             }
         }
@@ -244,7 +255,7 @@ impl Sandboxes {
             session,
             company,
             ruled_out,
-            skipped,
+            told,
             level,
             pool,
             command,

@@ -247,6 +247,7 @@ document.addEventListener("click", (event) => {
   else if ("all" in is) answer("once", { all: true });
   else if ("abort" in is) abort();
   else if ("revoke" in is) act("revoke", { question: Number($("#question").dataset.id) }, $("#question").dataset);
+  else if ("endJob" in is) act("end-job", { job: Number($("#job").dataset.number) }, $("#job").dataset);
   else if ("undo" in is) act("undo", { call: Number($("#call").dataset.number) }, $("#call").dataset);
   else if (is.end) act("end", { conversation: is.end }, is);
 });
@@ -278,7 +279,7 @@ const BUTTONS = {
   y: '[data-answer="once"]', s: '[data-answer="session"]', A: '[data-answer="edits"]', r: '[data-answer="review"]', a: '[data-open="always"]', e: '[data-open="edit"]', f: '[data-open="only"]',
   n: '[data-open="no"]', q: "[data-abort]", x: '[data-open="identical"]', Y: "[data-all]", u: "[data-undo]",
 };
-const PLACES = { i: "/inbox", l: "/log", s: "/sessions", m: "/metrics" };
+const PLACES = { i: "/inbox", l: "/log", s: "/sessions", b: "/jobs", m: "/metrics" };
 let going = 0;
 const MOVES = {
   j: () => move(1), k: () => move(-1), "/": () => $("#search")?.focus(), "?": () => $("#help").showModal(),
@@ -315,6 +316,12 @@ function listen() {
     if (document.body.matches(".inbox") && !waiting) waiting = setTimeout(refresh, 150);
   });
 }
+
+// A job that runs is followed, unless somebody has marked some of it.
+setInterval(() => {
+  if (!$("#job[data-runs]") || document.hidden || busy || !getSelection().isCollapsed) return;
+  go(here(), { keep: true, news: true }).catch(() => {});
+}, 2000);
 
 addEventListener("popstate", () => go(here(), { keep: true }));
 if ($("#pair")) pair();

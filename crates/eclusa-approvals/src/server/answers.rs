@@ -73,11 +73,11 @@ struct EndRequest {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Taken {
-    workspace: String,
-    /// The question whose yes is taken back, or the call that is undone.
-    #[serde(alias = "question", alias = "call")]
-    number: u64,
+pub(super) struct Taken {
+    pub(super) workspace: String,
+    /// The question whose yes is taken back, the call that is undone, or the job that is ended.
+    #[serde(alias = "question", alias = "call", alias = "job")]
+    pub(super) number: u64,
     expires: u64,
     signature: String,
 }
@@ -250,7 +250,7 @@ impl PageServer {
     }
 
     /// What is to be taken back, once the browser of this session has signed it.
-    async fn taken(
+    pub(super) async fn taken(
         &self,
         request: Request<Incoming>,
         session: &Session,

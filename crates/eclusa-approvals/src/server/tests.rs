@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use tokio::sync::oneshot;
 
 use super::*;
-use crate::workspaces::{CallEffects, Suggestion, WorkspaceEntry};
+use crate::workspaces::{CallEffects, JobEntry, Suggestion, WorkspaceEntry};
 
 /// A page over nothing.
 struct NoWorkspaces;
@@ -38,6 +38,15 @@ impl Workspaces for NoWorkspaces {
         Box::pin(async { Ok("yes".to_owned()) })
     }
 
+    fn jobs(&self, _: &str) -> Vec<JobEntry> {
+        Vec::new()
+    }
+    fn job_output(&self, _: &str, _: u64) -> Option<String> {
+        None
+    }
+    fn end_job<'a>(&'a self, _: &'a str, _: u64) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(std::future::ready(Err("there is nothing".to_owned())))
+    }
     fn suggestions(&self, _: &str) -> Vec<Suggestion> {
         Vec::new()
     }

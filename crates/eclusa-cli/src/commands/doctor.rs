@@ -6,7 +6,7 @@ use std::{os::unix::fs::MetadataExt, path::Path, time::Duration};
 use eclusa::settings::Endpoint;
 use eclusa_config::NotificationSettings;
 use eclusa_sandbox::{Cap, HostCapabilities};
-use eclusa_tools::{CommandOrder, Sandboxes, Writes, running_jobs};
+use eclusa_tools::{CommandOrder, Sandboxes, Writes, running_jobs, unreaped_owners};
 use serde_json::{Value, json};
 
 use super::policy::lint::{self, LintFinding};
@@ -126,10 +126,23 @@ fn look(sandboxes: &Sandboxes, paths: &Paths, ctx: &AppContext) -> Result<Findin
         notifications: notifications(ctx),
         files: layers.into_iter().map(|it| it.name).collect(),
         fleet: fleet::lines(paths),
-        jobs: running_jobs(&paths.undo()),
+        jobs: jobs(paths),
         broken: Vec::new(),
         rules: lint::lint(ctx)?,
     })
+}
+
+/// The jobs that run, and owners of jobs that have ended and are still there.
+fn jobs(paths: &Paths) -> Vec<String> {
+    let mut jobs = running_jobs(&paths.undo());
+    match unreaped_owners() {
+        0 => {}
+        count => jobs.push(format!(
+            "owners of jobs that ended and stay as zombies: {count}; the first process of this container waits for \
+             nobody: start the container with `--init`"
+        )),
+    }
+    jobs
 }
 
 /// The log, in a few words.

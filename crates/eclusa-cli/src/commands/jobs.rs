@@ -13,13 +13,15 @@ use crate::{
 };
 
 mod apply;
+mod forward;
 
-/// List, show, follow, apply and end what commands left running
+/// List, show, follow, reach, apply and end what commands left running
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   eclusa jobs                                   what runs, since when, and on which port it listens
   eclusa jobs output 3 -f                       what job 3 writes, as it comes
+  eclusa jobs forward 3 5173                    what it serves, for your browser
   eclusa jobs end 3                             politely first, for sure five seconds later
   eclusa jobs end --all                         all jobs of this workspace
   eclusa jobs diff 3                            what job 3 has written and nobody has applied
@@ -66,6 +68,16 @@ enum JobsCommand {
         /// Its number, as the list shows it
         job: u64,
     },
+    /// Let this machine reach a port that a job listens on, until you end this
+    Forward {
+        /// Its number, as the list shows it
+        job: u64,
+        /// The port that it listens on
+        port: u16,
+        /// Port of this machine to listen on, on the loopback address [default: the same]
+        #[arg(long, value_name = "PORT")]
+        at: Option<u16>,
+    },
     /// End jobs
     End {
         /// Their numbers, as the list shows them
@@ -87,6 +99,7 @@ pub(super) async fn run(paths: &Paths, args: JobsArgs, json: bool) -> Result<Exi
         JobsCommand::Show { job } => show(&found(&state, job)?, json)?,
         JobsCommand::Output { job, follow } => output(&state, job, follow).await?,
         JobsCommand::End { jobs, all } => end(&state, &jobs, all)?,
+        JobsCommand::Forward { job, port, at } => forward::run(&state, job, port, at).await?,
         JobsCommand::Diff { .. } | JobsCommand::Apply { .. } => {
             return Err(Failure::failed("it needs the rules of this workspace"));
         }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::{
     hook::{before, claude, rewritten, shell},
     jobs::jobs,
+    prompt::Person,
     world::{Ran, World, until},
 };
 
@@ -80,4 +81,30 @@ fn git_speaks_to_the_proxy_of_its_command() {
     );
     assert!(ran.out.contains("403"), "{ran:?}");
     assert!(ran.out.contains("adding `forge.invalid`"), "{ran:?}");
+}
+
+/// A host that a person opens for one command is not open for jobs beside it: the question names them, and the command
+/// has a network of its own while they go on.
+#[test]
+fn a_command_with_a_host_of_its_own_has_a_network_of_its_own_beside_jobs() {
+    eclusa_testing::needs!(Namespaces);
+    let world = World::new();
+    world.write("workspace/a.txt", "of the job\n");
+    let serve = "python3 -m http.server 5173 --bind 127.0.0.1 & echo started";
+    let ran = world.eclusa(&["exec", "--keep", "--", serve]);
+    assert!(ran.err.contains("as job 1"), "{ran:?}");
+    until("it listens", || (jobs(&world)[0]["ports"] == json!([5173])).then_some(()));
+    let own = "curl -sS http://127.0.0.1:5173/a.txt";
+    assert_eq!(world.eclusa(&["exec", "--", own]).out, "of the job\n");
+    let command =
+        json!({"command": format!("curl -sS http://192.0.2.8/ | cat; {own}")}).to_string();
+    let mut person = Person::runs(&world, &["run", "bash", &command]);
+    person.sees("it tried to reach `192.0.2.8");
+    person.sees("job 1 (");
+    person.answers("y");
+    let (_, seen) = person.ends();
+    assert!(seen.contains("has the address"), "{seen}");
+    assert!(!seen.contains("of the job") && seen.contains("network of its own"), "{seen}");
+    assert_eq!(world.eclusa(&["exec", "--", own]).out, "of the job\n");
+    assert_eq!(world.eclusa(&["jobs", "end", "--all"]).code, 0);
 }

@@ -108,3 +108,37 @@ fn sessions_with_jobs_leave_nothing_behind_however_they_end() {
     assert!(output.status.success(), "{said}{errors}");
     assert!(said.contains("8 sessions with jobs (2 by over, 2 by jobs"), "{said}");
 }
+
+/// The first process of a container that waits for nobody: each owner stays as a zombie, and `doctor` names the remedy.
+#[test]
+fn where_nobody_waits_for_orphans_doctor_says_so() {
+    eclusa_testing::needs!(Namespaces);
+    let world = world();
+    // Starts an owner as a hook does, ends it, waits for none of its own, and asks `doctor`.
+    let first = "import os, subprocess, sys, time\nprogram, state = sys.argv[1:]\n\
+                 os.makedirs(state, 0o700)\n\
+                 if subprocess.run([program, 'session', state, 's'], stdout=subprocess.PIPE).returncode: sys.exit(4)\n\
+                 at = lambda it: open(f'/proc/{it}/stat').read()\n\
+                 all = lambda: [at(it) for it in os.listdir('/proc') if it.isdigit()]\n\
+                 mine = [it for it in all() if '(eclusa-session)' in it]\n\
+                 assert len(mine) == 1, mine\n\
+                 os.kill(int(mine[0].split()[0]), 15)\n\
+                 while not any('(eclusa-session) Z' in it for it in all()): time.sleep(0.05)\n\
+                 sys.stdout.buffer.write(subprocess.run([program, 'doctor'], stdout=subprocess.PIPE).stdout)";
+    let command = world.command(&["doctor"]);
+    let known: Vec<_> = command
+        .get_envs()
+        .map(|(name, value)| (name.to_owned(), value.map(ToOwned::to_owned)))
+        .collect();
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the test plays the first process of a container"
+    )]
+    let mut first_process = std::process::Command::new("unshare");
+    first_process.args(["-rpf", "--mount-proc", "python3", "-c", first]);
+    first_process.arg(command.get_program()).arg(world.path("owner-state"));
+    first_process.envs(known.into_iter().filter_map(|(name, value)| Some((name, value?))));
+    let ran = first_process.current_dir(world.path("workspace")).output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+    assert!(said.contains("stay as zombies: 1;") && said.contains("`--init`"), "{said} {ran:?}");
+}

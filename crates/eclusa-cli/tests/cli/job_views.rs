@@ -202,3 +202,46 @@ fn a_job_that_swaps_directories_for_links_leads_us_nowhere() {
     assert_eq!(world.eclusa(&["jobs", "end", "--all"]).code, 0);
     assert_eq!(world.read("outside/kept.txt"), "kept\n");
 }
+
+/// Shuts a directory and a file, holds a lease on another file, and puts sockets, pipes and directories where files were.
+const HOLD: &str = r#"
+import fcntl, os, signal, socket, time
+signal.signal(signal.SIGIO, signal.SIG_IGN)
+os.chmod('shut', 0)
+os.chmod('kept', 0o444)
+leased = os.open('leased', os.O_RDONLY)
+try: fcntl.fcntl(leased, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+except OSError as err: print(err)
+for it in ('socket', 'tree', 'pipe'): os.remove(it)
+socket.socket(socket.AF_UNIX).bind('socket')
+os.mkdir('tree'); open('tree/own', 'w').close()
+os.mkfifo('pipe')
+print('ready', flush=True)
+time.sleep(1000)
+"#;
+
+#[test]
+fn a_job_that_shuts_leases_and_swaps_what_changes_holds_nobody_up() {
+    eclusa_testing::needs!(Namespaces);
+    let world = world();
+    fs::create_dir(world.path("workspace/shut")).unwrap();
+    let names = ["shut/x", "kept", "leased", "socket", "tree", "pipe"];
+    for name in names {
+        world.write(&format!("workspace/{name}"), "old\n");
+    }
+    world.write("workspace/hold.py", HOLD);
+    start(&world, "python3 hold.py");
+    says(&world, "1", "ready");
+    for name in names {
+        let ran = world.eclusa(&["exec", "--", &format!("echo new > {name}")]);
+        assert_eq!(ran.code, 0, "{name}: {ran:?}");
+        assert_eq!(world.read(&format!("workspace/{name}")), "new\n");
+        if ["socket", "tree", "pipe"].contains(&name) {
+            let own = ran.err.contains(&format!("its own `{name}`"));
+            assert!(own || ran.err.contains("does not see the change"), "{name}: {ran:?}");
+        }
+    }
+    let ended = world.eclusa(&["jobs", "end", "--all"]);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert!(names.iter().all(|it| world.read(&format!("workspace/{it}")) == "new\n"));
+}

@@ -1,7 +1,7 @@
 //! A command that fails for want of a host, whatever it is: a person is asked about the host, and the command runs
 //! again.
 
-use eclusa::{Job, ToolError};
+use eclusa::{Job, ToolError, one_line};
 use eclusa_net::HostPattern;
 use eclusa_sandbox::{How, proxy::Attempt};
 
@@ -43,7 +43,8 @@ pub(super) async fn run_with_hosts(
         if questions == 0 || wanted.is_empty() {
             return Ok((ran, long, opened));
         }
-        let Some(granted) = job.ask_for_hosts(&wanted).await else {
+        let beside = beside(&order, sandboxes);
+        let Some(granted) = job.ask_for_hosts(&wanted, beside.as_deref()).await else {
             return Ok((ran, long, opened));
         };
         questions -= 1;
@@ -53,6 +54,15 @@ pub(super) async fn run_with_hosts(
         opened.extend(granted);
         order.time = time_left(order.time, job).0;
     }
+}
+
+/// Which jobs go on beside a command that is to reach a host, and share `/tmp` with it.
+fn beside(order: &CommandOrder, sandboxes: &Sandboxes) -> Option<String> {
+    let jobs = sandboxes.jobs_that_run(order.session.as_deref()?);
+    let named: Vec<String> =
+        jobs.iter().map(|(job, command)| format!("job {job} ({})", one_line(command))).collect();
+    let goes_on = if named.len() == 1 { "goes on and shares" } else { "go on and share" };
+    (!named.is_empty()).then(|| format!("{} {goes_on} `/tmp` with it", named.join(", ")))
 }
 
 /// The hosts that a command which failed was not let through to, and that a person could open. One

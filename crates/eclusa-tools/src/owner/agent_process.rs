@@ -44,15 +44,42 @@ impl AgentProcess {
 
 /// The name of a process, the one above it, and when it was started.
 fn stat(pid: i32) -> Option<(String, i32, u64)> {
+    let (name, has_ended, above, start) = any_stat(pid)?;
+    (!has_ended).then_some((name, above, start))
+}
+
+/// The same, whether it has ended, of any.
+fn any_stat(pid: i32) -> Option<(String, bool, i32, u64)> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name is in brackets, and may hold anything.
     let (first, rest) = text.rsplit_once(')')?;
     let name = first.split_once('(')?.1.to_owned();
     let words: Vec<&str> = rest.split_whitespace().collect();
-    if matches!(words.first(), Some(&("Z" | "X"))) {
-        return None;
+    let has_ended = matches!(words.first(), Some(&("Z" | "X")));
+    Some((name, has_ended, words.get(1)?.parse().ok()?, words.get(19)?.parse().ok()?))
+}
+
+/// What owners are called, by the name of what they are started as.
+const OWNER: &str = "eclusa-session";
+
+/// Owners that have ended, and that the first process of this machine or container has not asked how: where it never
+/// does, each owner stays as a zombie.
+pub fn unreaped_owners() -> usize {
+    let pids = || {
+        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+        entries.filter_map(|it| it.file_name().to_str()?.parse::<i32>().ok())
+    };
+    let is_left = |pid: &i32| {
+        any_stat(*pid)
+            .is_some_and(|(name, has_ended, above, _)| has_ended && above == 1 && name == OWNER)
+    };
+    let left: Vec<i32> = pids().filter(is_left).collect();
+    if left.is_empty() {
+        return 0;
     }
-    Some((name, words.get(1)?.parse().ok()?, words.get(19)?.parse().ok()?))
+    // One that waits for its orphans has done so a moment later.
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    left.iter().filter(|it| is_left(it)).count()
 }
 
 impl fmt::Display for AgentProcess {

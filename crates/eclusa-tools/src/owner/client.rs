@@ -94,7 +94,7 @@ impl OwnerClient {
     }
 
     /// The network of the session, if it has one.
-    pub(crate) fn network(self) -> Result<Option<SharedNetwork>, OwnerError> {
+    pub fn network(self) -> Result<Option<SharedNetwork>, OwnerError> {
         let fds = self.ask(&Ask::Network, &[])?.fds;
         match fds.is_empty() {
             true => Ok(None),

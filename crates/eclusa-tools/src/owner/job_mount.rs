@@ -27,6 +27,8 @@ use rustix::{
 
 use super::{same_node::same, wire::ViewAbout};
 
+mod heal;
+
 /// How a path is walked.
 const WALK: ResolveFlags = ResolveFlags::BENEATH
     .union(ResolveFlags::NO_SYMLINKS)
@@ -71,6 +73,8 @@ pub(super) struct JobMount {
     own: Vec<PathBuf>,
     failed: Vec<(PathBuf, io::Error)>,
     changed: bool,
+    /// What else is told.
+    notes: Vec<String>,
 }
 
 /// Whether a step was shown.
@@ -109,10 +113,10 @@ impl JobMount {
         let upper = directory(&about.layer.join("upper"))?;
         let (shown, settled) = (stamps_at(&about.layer, SHOWN), stamps_at(&about.layer, SETTLED));
         let coming = stamps_at(&about.layer, COMING);
-        let (own, failed, changed) = (Vec::new(), Vec::new(), false);
+        let (own, failed, changed, notes) = (Vec::new(), Vec::new(), false, Vec::new());
         let root = about.root.clone();
         let mut mount =
-            JobMount { about, mount, upper, shown, settled, coming, own, failed, changed };
+            JobMount { about, mount, upper, shown, settled, coming, own, failed, changed, notes };
         if !mount.coming.is_empty() {
             mount.confirm(&directory(&root)?);
         }
@@ -208,31 +212,6 @@ impl JobMount {
             ComingNode::File { content, mode } => put(dir, name, content, *mode)?,
         }
         Ok(Shown::Yes)
-    }
-
-    /// Shows what has changed in the workspace since it was brought in: by a person, or because nobody finished.
-    pub(super) fn heal(&mut self, root: &Path) -> io::Result<()> {
-        let root = directory(root)?;
-        let differs = |(path, known): (&PathBuf, &String)| {
-            let (ours, theirs) = (look(&self.upper, path), look(&root, path));
-            let is_ours = ours.is_some() && stamp(ours.as_ref()) == *known;
-            let same = match (&ours, &theirs) {
-                (Some(ours), Some(theirs)) if kind(ours) == kind(theirs) => {
-                    let time = |it: &Stat| (it.st_size, it.st_mtime, it.st_mtime_nsec);
-                    kind(ours) != FileType::RegularFile || time(ours) == time(theirs)
-                }
-                // A whiteout.
-                (Some(ours), None) => kind(ours) == FileType::CharacterDevice,
-                _ => false,
-            };
-            (is_ours && !same).then(|| path.clone())
-        };
-        let differing: Vec<PathBuf> = self.shown.iter().filter_map(differs).collect();
-        for path in differing {
-            let node = present(&root, &path);
-            self.show(&mut ComingStep { path, node });
-        }
-        Ok(())
     }
 
     /// Puts on record what was brought in, and says what was not.

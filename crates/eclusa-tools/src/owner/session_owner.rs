@@ -140,8 +140,8 @@ impl SessionOwner {
         let mut sandbox = HeldJob::watch(run, &about, output).map_err(io::Error::other)?;
         let view = sandbox.take_mount().zip(about.layer.clone()).map(|(mount, layer)| {
             let command = about.command.chars().take(MAX_NAME).collect();
-            let root = about.root.clone();
-            (ViewAbout { job: number, command, call: about.call, layer, root }, mount)
+            let (root, began) = (about.root.clone(), about.began.clone());
+            (ViewAbout { job: number, command, call: about.call, layer, root, began }, mount)
         });
         let cancel = sandbox.canceller();
         let inside = Arc::new(JobInside { about, keeping: Mutex::default() });

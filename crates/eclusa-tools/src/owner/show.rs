@@ -6,7 +6,8 @@ use eclusa::workspace::{Blocked, ComingStep};
 
 use super::{
     client::{OwnerClient, OwnerError},
-    job_mount::{JobMount, SHOWN},
+    job_mount::JobMount,
+    person_edits::Edits,
 };
 
 /// Shows each change of a workspace to its jobs before it is made, and says to which it could not be shown. What is a
@@ -52,23 +53,38 @@ fn mounts_of(owner: OwnerClient) -> Result<Vec<(Option<u64>, JobMount)>, OwnerEr
 }
 
 /// Brings the views of all jobs of a workspace up to date: what was applied of them is theirs no longer.
-pub fn refresh_jobs(state: &Path, root: &Path) {
-    OwnerClient::all(state).into_iter().flatten().for_each(|it| heal_views(it, root));
+pub fn refresh_jobs(state: &Path, root: &Path, blocked: &Blocked) {
+    for owner in OwnerClient::all(state).into_iter().flatten() {
+        heal(owner, root, blocked, |_| Edits::unknown());
+    }
 }
 
-/// Whether any of the jobs with these layers was shown a change.
-pub(crate) fn was_shown_anything(uppers: &[PathBuf]) -> bool {
-    uppers.iter().any(|it| it.with_file_name(SHOWN).exists())
+/// Brings the views of jobs up to date where what they were shown has changed since, and where a person has edited
+/// something. Says where nobody looks for that.
+pub(crate) fn heal_views(owner: OwnerClient, root: &Path, blocked: &Blocked) -> Vec<String> {
+    heal(owner, root, blocked, |since| Edits::since(root, since))
 }
 
-/// Brings the views of jobs up to date where what they were shown has changed since.
-pub(crate) fn heal_views(owner: OwnerClient, root: &Path) {
-    for (_, mut mount) in mounts_of(owner).unwrap_or_default().into_iter().rev() {
-        if let Err(err) = mount.heal(root) {
+fn heal(
+    owner: OwnerClient,
+    root: &Path,
+    blocked: &Blocked,
+    edits: impl FnOnce(i64) -> Edits,
+) -> Vec<String> {
+    let mut mounts = mounts_of(owner).unwrap_or_default();
+    let Some(since) = mounts.iter().map(|it| it.1.since()).min() else { return Vec::new() };
+    let edits = edits(since);
+    let mut told = Vec::new();
+    // A later job reads through the layers of earlier ones.
+    mounts.sort_by_key(|it| std::cmp::Reverse(it.1.job()));
+    for (_, mut mount) in mounts {
+        if let Err(err) = mount.heal(root, &edits, blocked) {
             tracing::debug!("a job is not shown what has changed: {err}");
         }
+        told.extend(mount.take_notes());
         for told in mount.finish() {
             tracing::debug!("{told}");
         }
     }
+    told
 }

@@ -86,6 +86,9 @@ pub(super) struct ViewAbout {
     pub(super) layer: PathBuf,
     /// The workspace.
     pub(super) root: PathBuf,
+    /// When its layer began, as its filesystem tells the time.
+    #[serde(default)]
+    pub(super) began: String,
 }
 
 /// What is known of a job besides its descriptors.

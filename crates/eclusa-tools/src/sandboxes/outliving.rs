@@ -4,28 +4,41 @@ use std::path::PathBuf;
 
 use eclusa_sandbox::{Outlives, Plan};
 
-use super::{Sandboxes, running::RunError};
-use crate::owner::{JobHome, JobRecords, OwnerClient, heal_views, was_shown_anything};
+use super::{SandboxSettings, Sandboxes, running::RunError};
+use crate::owner::{JobHome, JobRecords, OwnerClient, heal_views};
+
+/// What a command meets in its session.
+#[derive(Default)]
+pub(super) struct SessionJobs {
+    pub(super) owner: Option<OwnerClient>,
+    /// What jobs have written, the latest first.
+    pub(super) layers: Vec<PathBuf>,
+    pub(super) notes: Vec<String>,
+}
 
 impl Sandboxes {
-    /// The owner of a session, if it has one, and what its jobs have written and nobody has applied, the latest
-    /// first.
-    pub(super) fn owner(
-        &self,
-        session: &str,
-    ) -> Result<(Option<OwnerClient>, Vec<PathBuf>), RunError> {
-        match OwnerClient::connect(&self.settings().state, session)? {
-            None => Ok((None, Vec::new())),
-            Some(owner) => {
-                let layers = self.job_layers(session);
-                if !was_shown_anything(&layers) {
-                    return Ok((Some(owner), layers));
-                }
-                // A connection is for one message.
-                heal_views(owner, &self.settings().root);
-                Ok((OwnerClient::connect(&self.settings().state, session)?, layers))
-            }
+    /// The owner of a session, if it has one, what its jobs have written and nobody has applied, the latest first, and
+    /// what is to be told of what they see.
+    pub(super) fn owner(&self, session: &str) -> Result<SessionJobs, RunError> {
+        let SandboxSettings { state, root, blocked, .. } = self.settings();
+        let Some(owner) = OwnerClient::connect(state, session)? else {
+            return Ok(SessionJobs::default());
+        };
+        let layers = self.job_layers(session);
+        if layers.is_empty() {
+            return Ok(SessionJobs { owner: Some(owner), layers, notes: Vec::new() });
         }
+        let notes = heal_views(owner, root, blocked);
+        // A connection is for one message.
+        Ok(SessionJobs { owner: OwnerClient::connect(state, session)?, layers, notes })
+    }
+
+    /// The jobs of a session that run, with the beginning of their commands.
+    pub(crate) fn jobs_that_run(&self, session: &str) -> Vec<(u64, String)> {
+        const MAX_NAME: usize = 40;
+        let all = JobRecords::new(&self.settings().state).all().into_iter();
+        let theirs = all.filter(|it| it.session == session && it.ended.is_none());
+        theirs.map(|it| (it.job, it.command.chars().take(MAX_NAME).collect())).collect()
     }
 
     /// Where jobs of a session that run have written to, the latest first.

@@ -43,8 +43,8 @@ pub struct Running {
     pub(super) company: Option<Company>,
     /// How many paths rules hide from it.
     pub(super) ruled_out: usize,
-    /// What is told of hooks that do not run.
-    pub(super) skipped: Vec<String>,
+    /// What is told of hooks that do not run, and of what jobs do not see.
+    pub(super) told: Vec<String>,
     /// How it is held here, in words.
     pub(super) level: String,
     /// Where layers come from.
@@ -232,7 +232,7 @@ impl Running {
         let said = if exit.output.is_binary() { String::new() } else { complaints(&exit) };
         let refused = refusals(&said, &self.plan);
         let foreign = foreign_tmp(&exit.enforcement, &said).then(|| FOREIGN_TMP.to_owned());
-        let notes = self.skipped.into_iter().chain(notes).chain(foreign).collect();
+        let notes = self.told.into_iter().chain(notes).chain(foreign).collect();
         let ruled_out = self.ruled_out;
         let real = |it: &PathBuf| live_in_place.is_none() || *it != self.root;
         let live = self.plan.stage.into_iter().flat_map(|it| it.live);

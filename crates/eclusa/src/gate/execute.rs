@@ -46,8 +46,9 @@ impl Chamber for Gate {
         &'a self,
         call: &'a Validated,
         hosts: &'a [String],
+        beside: Option<&'a str>,
     ) -> BoxFuture<'a, Option<OpenedHosts>> {
-        Box::pin(ask_about_hosts(self.setup(), Gate::run(self), call, hosts))
+        Box::pin(ask_about_hosts(self.setup(), Gate::run(self), call, hosts, beside))
     }
 
     fn mark_tainted(&self, how: &str) -> Result<(), SessionError> {

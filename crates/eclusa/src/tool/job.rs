@@ -56,6 +56,7 @@ pub(crate) trait Chamber: Send + Sync {
         &'a self,
         call: &'a Validated,
         hosts: &'a [String],
+        beside: Option<&'a str>,
     ) -> BoxFuture<'a, Option<OpenedHosts>>;
 
     /// Notes that text from outside has come into the session, and how. The error says why that
@@ -233,12 +234,15 @@ impl Job {
         }
     }
 
-    /// Asks a person whether this call may run again with these hosts open (`example.com`, with
-    /// `:port` where that is not the usual one). `None` where nobody said yes. The time that takes
-    /// is not the tool's.
-    pub async fn ask_for_hosts(&self, hosts: &[String]) -> Option<OpenedHosts> {
+    /// Asks a person whether this call may run again with these hosts open (`example.com`, with `:port` where that is
+    /// not the usual one). `None` where nobody said yes. The time that takes is not the tool's. `beside` is told too.
+    pub async fn ask_for_hosts(
+        &self,
+        hosts: &[String],
+        beside: Option<&str>,
+    ) -> Option<OpenedHosts> {
         let asking = self.asking();
-        let answered = self.gate.ask_about_hosts(&self.call, hosts).await;
+        let answered = self.gate.ask_about_hosts(&self.call, hosts, beside).await;
         drop(asking);
         answered
     }

@@ -14,8 +14,8 @@ use eclusa::{
     workspace::{Bounds, Diff, UndoStatus},
 };
 use eclusa_approvals::{
-    ApprovalsPage, CallEffects, People, ServerLimits, Suggestion, WorkspaceEntry, Workspaces,
-    serve as serve_page,
+    ApprovalsPage, CallEffects, JobEntry, People, ServerLimits, Suggestion, WorkspaceEntry,
+    Workspaces, serve as serve_page,
 };
 use eclusa_config::Config;
 use futures::future::BoxFuture;
@@ -37,6 +37,8 @@ use crate::{
     signals::asked_to_end,
     undo,
 };
+
+mod page_jobs;
 
 /// Serve the page where approvals are answered; prints a link that works once
 #[derive(Debug, clap::Args)]
@@ -156,6 +158,11 @@ impl PersonWorkspaces {
         sender.send_due().await.map_err(|err| err.to_string())
     }
 
+    /// Where jobs of a workspace and what is undone are kept.
+    fn state(&self, key: &str) -> Option<PathBuf> {
+        Some(self.paths.state()?.join(&self.find(key)?.key).join("undo"))
+    }
+
     /// What a command in that workspace would work with.
     fn context(&self, key: &str) -> Option<AppContext> {
         let directory: PathBuf = self.find(key)?.directory.clone()?;
@@ -216,6 +223,22 @@ impl Workspaces for PersonWorkspaces {
             let queue = self.find(key).ok_or("there is no such workspace")?;
             let taken = after_yes(&self.global, &queue, question).await;
             taken.map_err(|failure| failure.lines().join("; "))?.describe()
+        })
+    }
+
+    fn jobs(&self, key: &str) -> Vec<JobEntry> {
+        self.state(key).map(|it| page_jobs::jobs(&it)).unwrap_or_default()
+    }
+
+    fn job_output(&self, key: &str, job: u64) -> Option<String> {
+        let redactor = self.context(key)?.redactor().ok()?;
+        page_jobs::output(&self.state(key)?, job, &redactor)
+    }
+
+    fn end_job<'a>(&'a self, key: &'a str, job: u64) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(async move {
+            let state = self.state(key).ok_or("there is no such workspace")?;
+            page_jobs::end(state, job).await
         })
     }
 

@@ -30,7 +30,7 @@ pub(super) fn diff(ctx: &AppContext, job: u64, json: bool) -> Result<Exit, Failu
 pub(super) async fn apply(ctx: &AppContext, job: u64, json: bool) -> Result<Exit, Failure> {
     let Some(run) = kept(ctx, job)? else { return nothing(job, json) };
     let applied = changes::apply::run(ctx, run, json).await;
-    refresh_jobs(&ctx.paths.undo(), &ctx.paths.workspace);
+    refresh_jobs(&ctx.paths.undo(), &ctx.paths.workspace, &ctx.config.blocked);
     applied
 }
 

@@ -20,12 +20,13 @@ pub(in crate::gate) async fn ask_about_hosts(
     run: &Run,
     call: &Validated,
     hosts: &[String],
+    beside: Option<&str>,
 ) -> Option<OpenedHosts> {
     // Whoever does not wait for answers has nobody to ask while the call runs.
     if run.park || run.ahead {
         return None;
     }
-    let question = question(setup, run, call, hosts);
+    let question = question(setup, run, call, hosts, beside);
     let (covers, keeping) = (None, None);
     let inquiry =
         Inquiry { setup, run, call, question, covers, edits: &[], keeping, running: true };
@@ -37,11 +38,18 @@ pub(in crate::gate) async fn ask_about_hosts(
     }
 }
 
-fn question(setup: &Setup, run: &Run, call: &Validated, hosts: &[String]) -> Question {
+fn question(
+    setup: &Setup,
+    run: &Run,
+    call: &Validated,
+    hosts: &[String],
+    beside: Option<&str>,
+) -> Question {
     let named: Vec<String> = hosts.iter().map(|it| format!("`{}`", plainly(it))).collect();
     let text = format!(
-        "it tried to reach {}; a yes runs it again with exactly that open",
-        named.join(", ")
+        "it tried to reach {}; a yes runs it again with exactly that open{}",
+        named.join(", "),
+        beside.map(|it| format!("; {}", plainly(it))).unwrap_or_default()
     );
     let (decision, source) = (Decision::Ask, Source::Floor);
     let verdict = Verdict::from_reasons(vec![Reason {
