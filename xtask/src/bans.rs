@@ -60,23 +60,26 @@ pub fn library(source: &Source) -> Vec<String> {
 
 /// Where commands change files while we look: what is removed, moved or written there goes through
 /// handles that follow no link.
-const TREES_OF_COMMANDS: [&str; 3] = [
+const TREES_OF_COMMANDS: [&str; 4] = [
     "crates/eclusa-sandbox/src/",
+    "crates/eclusa-tools/src/owner",
     "crates/eclusa-tools/src/sandboxes",
     "crates/eclusa-tools/src/bash",
 ];
 
 /// Files there that only touch our own state, which no command reaches.
-const OWN_STATE: [&str; 5] = [
+const OWN_STATE: [&str; 7] = [
     "crates/eclusa-sandbox/src/probe.rs",
     "crates/eclusa-sandbox/src/recall.rs",
     "crates/eclusa-sandbox/src/resource_caps.rs",
+    "crates/eclusa-tools/src/owner/held_job.rs",
+    "crates/eclusa-tools/src/sandboxes/bound_layer.rs",
     "crates/eclusa-tools/src/sandboxes/caches.rs",
     "crates/eclusa-tools/src/sandboxes/unnamed_file.rs",
 ];
 
 /// Functions that change files by a path, which may lead elsewhere by the time they do.
-const BY_PATH: [&str; 7] = [
+const BY_PATH: [&str; 13] = [
     "std::fs::remove_file",
     "std::fs::remove_dir",
     "std::fs::remove_dir_all",
@@ -84,6 +87,12 @@ const BY_PATH: [&str; 7] = [
     "std::fs::copy",
     "std::fs::write",
     "std::fs::hard_link",
+    "std::fs::create_dir_all",
+    "std::fs::set_permissions",
+    "std::fs::File::create",
+    "std::os::unix::fs::symlink",
+    "std::os::unix::fs::chown",
+    "std::os::unix::fs::lchown",
 ];
 
 /// What a file changes by a path in a tree that commands change.

@@ -3,7 +3,8 @@
 
 use std::{
     ffi::OsString,
-    fs, io,
+    fs::{self, File},
+    io,
     os::unix::{ffi::OsStrExt as _, fs::DirBuilderExt as _},
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
@@ -43,13 +44,31 @@ pub struct Plan {
     pub exit: u8,
 }
 
-/// Removes what a rehearsal has written down, whatever becomes of it.
-struct Directory(PathBuf);
+/// Removes what a rehearsal has written down, whatever becomes of it. Its lock says that it goes on.
+struct Directory {
+    path: PathBuf,
+    _lock: File,
+}
+
+const LOCK: &str = "lock";
+
+/// Removes what rehearsals have left that were killed.
+#[expect(clippy::disallowed_methods, reason = "directories of our own")]
+fn sweep(place: &Path) {
+    for entry in fs::read_dir(place).into_iter().flatten().flatten() {
+        let lock = File::open(entry.path().join(LOCK));
+        if lock.is_ok_and(|it| it.try_lock().is_ok())
+            && let Err(err) = fs::remove_dir_all(entry.path())
+        {
+            tracing::warn!("what a dry run has left cannot be removed: {err}");
+        }
+    }
+}
 
 impl Drop for Directory {
     #[expect(clippy::disallowed_methods, reason = "a directory of its own")]
     fn drop(&mut self) {
-        if let Err(err) = fs::remove_dir_all(&self.0) {
+        if let Err(err) = fs::remove_dir_all(&self.path) {
             tracing::warn!("what a dry run has left cannot be removed: {err}");
         }
     }
@@ -65,11 +84,15 @@ pub async fn rehearse(ctx: &AppContext, words: &[OsString]) -> Result<Plan, Fail
         .hint("`eclusa doctor` says why; `eclusa --dry-run run` judges one call")
     })?;
     let name = random_name::<8>().map_err(Failure::failed)?;
-    let directory = ctx.paths.store.with_file_name("rehearsals").join(name);
+    let place = ctx.paths.store.with_file_name("rehearsals");
+    sweep(&place);
+    let directory = place.join(name);
     fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
-    let directory = Directory(directory);
+    let lock = File::create(directory.join(LOCK))?;
+    lock.lock()?;
+    let directory = Directory { path: directory, _lock: lock };
     let (upper, work) = layer.directories();
-    let places: [&Path; 4] = [&directory.0, &ctx.paths.workspace, &upper, &work];
+    let places: [&Path; 4] = [&directory.path, &ctx.paths.workspace, &upper, &work];
     let mut command = vec!["/proc/self/exe".to_owned(), WORD.to_owned()];
     for word in places.iter().map(|it| it.as_os_str()).chain(words.iter().map(OsString::as_os_str))
     {
@@ -89,7 +112,7 @@ pub async fn rehearse(ctx: &AppContext, words: &[OsString]) -> Result<Plan, Fail
     let ended = tokio::task::spawn_blocking(move || program.run_on_terminal()).await;
     patient.abort();
     let ended = ended.map_err(Failure::failed)??;
-    let plan = fs::read_to_string(directory.0.join(PLAN))
+    let plan = fs::read_to_string(directory.path.join(PLAN))
         .map_err(|_| Failure::failed("the dry run did not come to an end, so there is no plan"))?;
     let calls = serde_json::from_str(&plan).map_err(Failure::failed)?;
     let scratch = tokio::task::spawn_blocking(move || layer.read_back()).await;

@@ -4,6 +4,7 @@
 use std::{ffi::OsString, fs, io, os::fd::OwnedFd, path::PathBuf, sync::OnceLock};
 
 use eclusa::{RehearsalPlan, Workspace, workspace::ScratchWorkspace};
+use rustix::process::{Signal, set_parent_process_death_signal};
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -31,6 +32,8 @@ pub fn enter(words: &[OsString]) -> io::Result<Vec<OsString>> {
     };
     let entered = eclusa_sandbox::enter_scratch(root.as_ref(), upper.as_ref(), work.as_ref());
     let real = entered.map_err(io::Error::other)?;
+    // Whoever started it waits for its plan: without them it is for nobody. A new user namespace forgets it.
+    set_parent_process_death_signal(Some(Signal::KILL))?;
     let entered = Entered { directory: directory.into(), real, plan: RehearsalPlan::default() };
     // The first of the words is this program.
     let _ = ENTERED.set(entered);

@@ -123,6 +123,10 @@ impl Reviewer for ExternalReviewer {
         Some(self.time + SLACK)
     }
 
+    fn is_administrators(&self) -> bool {
+        self.settings.administrators
+    }
+
     fn input<'a>(
         &'a self,
         call: &'a Validated,

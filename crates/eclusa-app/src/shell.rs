@@ -10,7 +10,7 @@ use eclusa_config::Config;
 use eclusa_sandbox::{Limits, clean_environment, delegated_group};
 use eclusa_tools::{SandboxSettings, Sandboxes};
 
-use crate::{failure::Failure, paths::Paths, screen, workspace_programs};
+use crate::{failure::Failure, paths::Paths, rehearsal, screen, workspace_programs};
 
 /// The sandboxes of this workspace. `hosts` are allowed besides those of the configuration.
 pub fn sandboxes(paths: &Paths, config: &Config, hosts: &[String]) -> Result<Sandboxes, Failure> {
@@ -42,7 +42,10 @@ pub fn settings(paths: &Paths, config: &Config, hosts: &[String]) -> SandboxSett
         (Some(_), None) => None,
         (None, _) => Some(PathBuf::from(it)),
     };
-    settings.writable = commands.writable.iter().filter_map(place).collect();
+    // A rehearsal writes nothing at once: its layer lies over the workspace alone.
+    if rehearsal::directory().is_none() {
+        settings.writable = commands.writable.iter().filter_map(place).collect();
+    }
     for refused in settings.refused_writable() {
         screen::note(&format!(
             "`{}` is not written at once, because it lies in a git directory: take it out of `commands.writable`",

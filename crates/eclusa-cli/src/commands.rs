@@ -122,6 +122,21 @@ impl Command {
         }
     }
 
+    /// Its word, where it does what it says whatever a dry run would be.
+    fn takes_no_dry_run(&self) -> Option<&'static str> {
+        match self {
+            Command::Approvals(_) => Some("approvals"),
+            Command::People(_) => Some("people"),
+            Command::Fleet(_) => Some("fleet"),
+            Command::Jobs(_) => Some("jobs"),
+            Command::Allow(_) => Some("allow"),
+            Command::Disk(_) => Some("disk"),
+            Command::Sessions(_) => Some("sessions"),
+            Command::Config(_) => Some("config"),
+            _ => None,
+        }
+    }
+
     /// Whether it runs no call, so that it needs no workspace and works in the home directory.
     fn works_anywhere(&self) -> bool {
         match self {
@@ -166,6 +181,10 @@ pub(crate) async fn run(
             }
             (false, _) => {}
         }
+    }
+    if let (true, Some(word)) = (global.dry_run, command.takes_no_dry_run()) {
+        let text = format!("`--dry-run` does not hold back `eclusa {word}`, so nothing was done");
+        return Err(Failure::usage(text).hint("leave `--dry-run` out"));
     }
     let paths = |global: &Global| Paths::find(global);
     match command {

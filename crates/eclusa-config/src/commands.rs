@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
+    Trust,
     source::LayerReader,
     spanned::{Keyword, KeywordSet, Spanned},
     tighten::{set_list, set_tightening},
@@ -157,8 +158,10 @@ pub(super) fn merge(source: &mut LayerReader<'_>, commands: &mut CommandSettings
     if let Some(written) = &file.identity
         && let Some(identity) = source.keep(&written.span, identity(&written.it))
     {
+        // None is stricter than another, so that the administrator's stands and a project has none.
+        let project = source.trust == Trust::Project;
         set_tightening(source, &written.span, &mut commands.identity, identity, |new, old| {
-            new != old
+            project && new != old
         });
     }
 }

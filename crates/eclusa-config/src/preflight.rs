@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    error::Problem, reviewers::reach, source::LayerReader, spanned::Spanned, tighten::granted,
-    units::positive_time,
+    Trust, error::Problem, reviewers::reach, source::LayerReader, spanned::Spanned,
+    tighten::granted, units::positive_time,
 };
 
 /// A program or a service that is asked before a tool runs which demands it. Whoever may start
@@ -20,6 +20,8 @@ pub struct PreflightSettings {
     pub reach: PreflightReach,
     /// How long it may take; `None`: as long as `limits.checkpoint` says.
     pub time: Option<Duration>,
+    /// Whether whoever runs the machine set it up: what it asks no mode and no setting answers.
+    pub administrators: bool,
     /// Where it is written: `file:line`.
     pub origin: String,
 }
@@ -78,7 +80,8 @@ pub(super) fn merge_checkpoint(
     let time = it.time.as_ref().and_then(|it| positive_time(source, it));
     if let Some(reach) = reach(source, "checkpoint", span, (&it.command, &it.url, &it.headers)) {
         let (reach, origin) = (PreflightReach::Endpoint(reach), source.origin(span));
-        *below = Some(PreflightSettings { reach, time, origin });
+        let administrators = source.trust == Trust::Administrator;
+        *below = Some(PreflightSettings { reach, time, administrators, origin });
     }
 }
 
@@ -106,7 +109,7 @@ pub(super) fn merge_thinker(
             .map(PreflightReach::Endpoint),
     };
     if let Some(reach) = reach {
-        let origin = source.origin(span);
-        *below = Some(PreflightSettings { reach, time, origin });
+        let (origin, administrators) = (source.origin(span), source.trust == Trust::Administrator);
+        *below = Some(PreflightSettings { reach, time, administrators, origin });
     }
 }

@@ -36,6 +36,8 @@ pub struct ReviewerSettings {
     /// What happens when it cannot be reached, errs or takes too long: `true` lets the call go
     /// on, with a warning (C29). The default is `false`.
     pub allow_on_error: bool,
+    /// Whether whoever runs the machine set it up: what it asks no mode and no setting answers.
+    pub administrators: bool,
     /// Where it is written: `file:line`.
     pub origin: String,
     pub(super) names: Names,
@@ -151,6 +153,7 @@ pub(super) fn read(
         reach: reach?,
         time,
         allow_on_error: it.on_error.is_some_and(|it| it.0 == OnError::Allow),
+        administrators: source.trust == Trust::Administrator,
         origin: source.origin(span),
         names: names.unwrap_or_default(),
         named_by: Vec::new(),

@@ -19,6 +19,11 @@ pub trait Checkpoint: Send + Sync {
 /// well-defined records made, read, changed and deleted (S3.37). A tool asks for it
 /// ([`Facts::needs_reverse_thinking`](crate::Facts::needs_reverse_thinking)).
 pub trait ReverseThinker: Send + Sync {
+    /// True where whoever runs the machine has set it up: what it asks no mode and no setting answers.
+    fn is_administrators(&self) -> bool {
+        false
+    }
+
     /// Thinks it through. An error, a panic or silence stops the call.
     fn think<'a>(
         &'a self,

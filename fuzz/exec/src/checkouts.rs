@@ -16,6 +16,8 @@ use serde_json::{Value, json};
 use crate::bytes::mutated;
 use crate::random::Random;
 
+mod doors;
+
 /// What takes longer blocks.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -60,20 +62,21 @@ struct Place {
 /// Makes so many checkouts. Says what was found.
 pub(crate) fn run(program: &Path, count: usize, seed: u64) -> Result<usize, String> {
     let (mut random, began, mut found) = (Random::new(seed), Instant::now(), 0);
-    let (mut allowed, mut tickets) = (0, 0);
+    let (mut allowed, mut tickets, mut messages) = (0, 0, 0);
     for _ in 0..count {
         let place = Place::new(program).map_err(|err| err.to_string())?;
         let laid = place.lay(&mut random).map_err(|err| err.to_string())?;
         let seen = place.look(&mut random).map_err(|err| err.to_string())?;
         allowed += seen.allowed;
         tickets += seen.tickets;
+        messages += seen.messages;
         for what in &seen.findings {
             println!("FOUND checkout {laid:?}\n      {what}");
         }
         found += seen.findings.len();
     }
     println!(
-        "hunt: {count} checkouts in {} s, {allowed} commands allowed, {tickets} tickets altered, {found} findings",
+        "hunt: {count} checkouts in {} s, {allowed} commands allowed, {tickets} tickets altered, {messages} messages of agents, {found} findings",
         began.elapsed().as_secs()
     );
     Ok(found)
@@ -84,6 +87,7 @@ pub(crate) fn run(program: &Path, count: usize, seed: u64) -> Result<usize, Stri
 struct Seen {
     allowed: usize,
     tickets: usize,
+    messages: usize,
     findings: Vec<String>,
 }
 
@@ -159,6 +163,8 @@ impl Place {
             }
             Some(_) => {}
         }
+        self.events(random, &mut seen)?;
+        self.editor(random, &mut seen)?;
         for name in fs::read_dir(self.path("outside"))?.flatten() {
             seen.findings.push(format!("written outside: {}", name.path().display()));
         }
@@ -216,12 +222,17 @@ impl Place {
         self.end(shell, b"")
     }
 
-    /// Runs a program until it ends, or for as long as anybody waits.
-    fn end(&self, mut command: Command, input: &[u8]) -> io::Result<Option<Output>> {
+    /// In the workspace, with this home alone.
+    fn at_home(&self, command: &mut Command) {
         let path = std::env::var_os("PATH").unwrap_or_default();
         command.current_dir(self.path("workspace")).env_clear().env("PATH", path);
         command.env("HOME", self.path("home")).env("XDG_CONFIG_HOME", self.path("config"));
         command.env("XDG_STATE_HOME", self.path("state"));
+    }
+
+    /// Runs a program until it ends, or for as long as anybody waits.
+    fn end(&self, mut command: Command, input: &[u8]) -> io::Result<Option<Output>> {
+        self.at_home(&mut command);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn()?;
         if let Some(mut stdin) = child.stdin.take() {

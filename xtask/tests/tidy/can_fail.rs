@@ -268,5 +268,7 @@ fn a_change_by_path_in_a_tree_of_commands_is_found() {
     assert_eq!(wrong("crates/eclusa-tools/src/sandboxes/session.rs", text), 1);
     assert_eq!(wrong("crates/eclusa-sandbox/src/scan/a.rs", text), 1);
     assert_eq!(wrong("crates/eclusa-tools/src/sandboxes/caches.rs", text), 0);
+    let text = "use std::fs;\nfn open() { drop(fs::set_permissions(\"x\", y)); }\n";
+    assert_eq!(wrong("crates/eclusa-tools/src/owner/session_log.rs", text), 1);
     assert_eq!(wrong("crates/eclusa-tools/src/delete.rs", text), 0);
 }

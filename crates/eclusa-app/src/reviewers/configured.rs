@@ -51,6 +51,7 @@ pub fn reverse_thinker(
             log,
             clock: Arc::new(SystemClock),
             time: thinker.time.unwrap_or(config.limits.checkpoint),
+            administrators: thinker.administrators,
             opened: OnceCell::new(),
         }),
     }))
@@ -75,7 +76,7 @@ fn external(
     let time = settings.time.unwrap_or(config.limits.checkpoint);
     let at = reached(endpoint, workspace, time)
         .map_err(|err| Failure::usage(format!("{}: {err}", settings.origin)))?;
-    Ok(ExternalPreflight { at, time })
+    Ok(ExternalPreflight { at, time, administrators: settings.administrators })
 }
 
 fn reached(reach: &Endpoint, workspace: &Path, time: Duration) -> Result<ReviewerEndpoint, String> {

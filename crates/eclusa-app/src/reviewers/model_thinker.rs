@@ -24,6 +24,8 @@ pub(super) struct ConfiguredThinker {
     pub clock: Arc<dyn Clock>,
     /// How long it may take.
     pub time: Duration,
+    /// Whether whoever runs the machine set it up.
+    pub administrators: bool,
     pub opened: OnceCell<ModelThinker>,
 }
 
@@ -38,6 +40,10 @@ impl ConfiguredThinker {
 }
 
 impl ReverseThinker for ConfiguredThinker {
+    fn is_administrators(&self) -> bool {
+        self.administrators
+    }
+
     fn think<'a>(
         &'a self,
         call: &'a Validated,

@@ -23,6 +23,8 @@ pub struct ExternalPreflight {
     pub at: ReviewerEndpoint,
     /// How long they may take.
     pub time: Duration,
+    /// Whether whoever runs the machine set them up.
+    pub administrators: bool,
 }
 
 impl ExternalPreflight {
@@ -63,6 +65,10 @@ impl Checkpoint for ExternalPreflight {
 }
 
 impl ReverseThinker for ExternalPreflight {
+    fn is_administrators(&self) -> bool {
+        self.administrators
+    }
+
     fn think<'a>(
         &'a self,
         call: &'a Validated,

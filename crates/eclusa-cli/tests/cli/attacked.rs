@@ -28,13 +28,17 @@ fn asked_with(world: &World, event: &Value, name: &str, value: &str) -> String {
     decision(&run(command, &event.to_string())).0
 }
 
-/// A project says neither who asks, nor where the session was started, nor where the person's rules are.
+/// A project says neither who asks, nor where the session was started, nor which agent it is in front of whom,
+/// nor where the person's rules are.
 #[test]
 fn variables_of_a_project_that_a_hook_goes_by_refuse_every_call() {
     let world = World::with("[[rules]]\ndecision = \"allow\"\ncommand = \"touch\"\n");
     fs::create_dir_all(world.path("workspace/.claude")).unwrap();
     let event = before(&world, "Bash", json!({"command": "touch a"}));
-    for name in ["USER", "LOGNAME", "CLAUDE_CONFIG_DIR", "CLAUDE_PROJECT_DIR"] {
+    let names = ["USER", "LOGNAME", "CLAUDE_CONFIG_DIR", "CLAUDE_PROJECT_DIR"];
+    // By these a hook would take it for another version, or somebody to sit in front of it.
+    let agent = ["CLAUDE_PID", "CLAUDE_CODE_SESSION_ATTENDED"];
+    for name in names.into_iter().chain(agent) {
         let elsewhere = world.path("home").display().to_string();
         let settings = json!({"env": {name: elsewhere}}).to_string();
         world.write("workspace/.claude/settings.json", &settings);
@@ -233,6 +237,22 @@ fn what_an_administrator_blocks_no_exception_opens() {
             assert_eq!(ran.out.contains("LOCKED-UP"), seen, "{tool} {name}: {ran:?}");
         }
     }
+}
+
+/// A mode that never asks answers for the person who chose it, and not for whoever runs the machine.
+#[test]
+fn what_an_administrators_reviewer_asks_yolo_does_not_answer() {
+    eclusa_testing::needs!(Namespaces);
+    let world = World::new();
+    fs::create_dir_all(world.path("etc/eclusa")).unwrap();
+    let asks = world.script("asks", r#"echo '{"decision": "ask", "reason": "look at it"}'"#);
+    let reviewer = format!("[[reviewers]]\nname = \"guard\"\ncommand = [{asks}]\non = \"input\"\n");
+    let echo = ["--mode", "yolo", "--json", "run", "echo", "text=x"];
+    world.write("config/eclusa/eclusa.toml", &reviewer);
+    assert_eq!(on_machine(&world, &echo).json()["code"], "ok");
+    world.write("config/eclusa/eclusa.toml", "on_no_approver = \"allow-with-warning\"\n");
+    world.write("etc/eclusa/eclusa.toml", &reviewer);
+    assert_eq!(on_machine(&world, &echo).json()["code"], "no_approver");
 }
 
 /// Where hooks are an administrator's, a person's own settings do not give our name away either.

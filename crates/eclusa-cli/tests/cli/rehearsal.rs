@@ -135,3 +135,42 @@ fn a_plan_is_applied_as_one_call_or_not_at_all() {
     assert_eq!(world.read("workspace/old.txt"), "old\n");
     assert!(!world.path("workspace/a.txt").exists());
 }
+
+/// What commands may write at once lies outside the layer.
+#[test]
+fn a_dry_run_writes_no_place_outside_the_workspace() {
+    eclusa_testing::needs!(Namespaces);
+    let world = World::new();
+    let out = world.path("home/out");
+    std::fs::create_dir_all(&out).unwrap();
+    let config =
+        format!("mode = \"auto-approve\"\n[commands]\nwritable = [\"{}\"]\n", out.display());
+    world.write("config/eclusa/eclusa.toml", &config);
+    let command = json!({"command": format!("echo x > {}/new", out.display())});
+    let ran = world.piped(&["--dry-run", "--json", "feed"], &call("bash", command.clone()));
+    assert_eq!(plan(&ran)["plan"].as_array().unwrap().len(), 1, "{ran:?}");
+    assert!(!out.join("new").exists(), "{ran:?}");
+    world.eclusa(&["run", "bash", &command.to_string()]);
+    assert!(out.join("new").exists());
+}
+
+/// A command that a dry run would not hold back is not done.
+#[test]
+fn what_takes_no_dry_run_refuses_it() {
+    let world = World::with("on_no_approver = \"queue\"\n");
+    let note = world.eclusa(&["run", "--park", "note", "text=hello"]);
+    assert_eq!(note.code, 4, "{note:?}");
+    for words in [
+        &["approvals", "yes", "1"][..],
+        &["approvals", "no", "1"],
+        &["jobs", "end", "--all"],
+        &["allow", "--times", "1", "--for", "1h", "rule.toml"],
+        &["people", "list"],
+        &["disk", "--clean"],
+    ] {
+        let ran = world.eclusa(&[&["--dry-run"][..], words].concat());
+        assert!(ran.code == 2 && ran.err.contains("nothing was done"), "{words:?}: {ran:?}");
+    }
+    assert!(world.eclusa(&["approvals"]).out.contains("hello"), "it waits still");
+    assert!(!world.path("workspace/notes.txt").exists());
+}

@@ -71,6 +71,29 @@ fn nobody_takes_the_time_of_an_administrators_reviewer() {
     assert_eq!(config.reviewers[0].time, Some(eclusa::Limits::default().review));
 }
 
+/// None is stricter than another: whoever runs the machine says who commits there.
+#[test]
+fn the_administrators_identity_takes_the_place_of_a_persons() {
+    let identity = |it: &str| format!("[commands]\nidentity = '{it}'\n");
+    let (ci, ana) = (identity("CI <ci@example.org>"), identity("Ana <ana@example.org>"));
+    let of = |administrator: &str, person: &str| layers(administrator, person).commands.identity;
+    let name = |it: Option<(String, String)>| it.unwrap().0;
+    assert_eq!(name(of(&ci, &ana)), "CI");
+    assert_eq!(name(of(&ci, "")), "CI");
+    assert_eq!(name(of("", &ana)), "Ana");
+}
+
+/// What their reviewers and reverse thinkers ask is their question.
+#[test]
+fn a_reviewer_and_a_thinker_are_known_to_be_an_administrators() {
+    let both = "[reverse_thinker]\ncommand = ['/usr/bin/think']\n\
+                [[reviewers]]\nname = 'guard'\ncommand = ['/usr/bin/guard']\n";
+    for (config, whose) in [(layers(both, ""), true), (layers("", both), false)] {
+        assert_eq!(config.reviewers[0].administrators, whose);
+        assert_eq!(config.reverse_thinker.unwrap().administrators, whose);
+    }
+}
+
 #[test]
 fn what_is_stricter_than_the_administrator_stands() {
     let config = layers("mode = 'auto-approve'\n[limits]\ntime = '5s'", "mode = 'confirm-all'\n");

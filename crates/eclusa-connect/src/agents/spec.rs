@@ -289,7 +289,7 @@ impl AgentSpec {
     pub(crate) fn redirected_by(&self, text: &str) -> Result<Option<String>, String> {
         // By these our program finds a person's configuration and state and knows who asks, and a
         // shell what it runs before its command line.
-        const PLACES: [&str; 7] = [
+        const PLACES: [&str; 9] = [
             "HOME",
             "XDG_CONFIG_HOME",
             "XDG_STATE_HOME",
@@ -297,6 +297,9 @@ impl AgentSpec {
             "LOGNAME",
             "BASH_ENV",
             "SHELLOPTS",
+            // By these a hook knows which agent it is a hook of, and whether somebody sits in front of it.
+            "CLAUDE_PID",
+            "CLAUDE_CODE_SESSION_ATTENDED",
         ];
         // With the first other code runs in every program that is started, with the second in the
         // shell that starts a hook; the third is ours.

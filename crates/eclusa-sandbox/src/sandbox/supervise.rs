@@ -162,7 +162,7 @@ impl<F: FnMut(&[u8])> Supervision<F> {
             Phase::Over => None,
         };
         let next = next.map(|at| at.saturating_duration_since(Instant::now()));
-        let disk = self.watch.disk.as_ref().map(|_| disk::INTERVAL);
+        let disk = self.watch.disk.first().map(|_| disk::INTERVAL);
         let memory = self.watch.memory.as_ref().map(|_| memory::INTERVAL);
         let processes = self.watch.processes.as_ref().map(|_| process_count::INTERVAL);
         let leases = self.watch.leases.any().then_some(leases::INTERVAL);
@@ -246,7 +246,7 @@ impl<F: FnMut(&[u8])> Supervision<F> {
             return;
         }
         let full = matches!(self.phase, Phase::Runs)
-            && self.watch.disk.as_mut().is_some_and(disk::DiskWatch::is_full);
+            && self.watch.disk.iter_mut().any(disk::DiskWatch::is_full);
         match self.phase {
             Phase::Asked(kill) if now >= kill => self.phase = Phase::Over,
             Phase::Lingers(until) if now >= until => {

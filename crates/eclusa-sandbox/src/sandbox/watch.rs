@@ -1,6 +1,6 @@
 //! What is watched for while a command runs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::disk::DiskWatch;
 use super::leases::Leases;
@@ -19,7 +19,8 @@ pub(super) struct Watch {
     pub(super) keep: Keep,
     pub(super) cancel: Cancel,
     pub(super) enforcement: Enforcement,
-    pub(super) disk: Option<DiskWatch>,
+    /// One for each filesystem that it writes to.
+    pub(super) disk: Vec<DiskWatch>,
     /// Where it writes to, as far as that is counted of a job.
     pub(super) written: Vec<PathBuf>,
     pub(super) memory: Option<MemoryWatch>,
@@ -44,13 +45,12 @@ impl Watch {
         own: Option<OwnSide>,
     ) -> Watch {
         let place = plan.stage.first().map(|one| &one.upper).or(plan.write.first());
-        let place = place.or(plan.tmp.as_ref());
+        let places = place.into_iter().chain(&plan.tmp);
         // What goes on is a job from the start, unless it is what a command leaves.
         let job = plan.limits.going_on.filter(|_| plan.outlives != Outlives::Left);
         let written = plan.written();
         let counted = if job.is_some() { written.clone() } else { Vec::new() };
-        let disk = plan.limits.disk.zip(place);
-        let disk = disk.and_then(|(most, place)| DiskWatch::new(place, counted, most));
+        let disk = watches(places, &counted, plan.limits.disk);
         let processes = job.map(ProcessCount::new);
         let memory = plan.limits.memory.filter(|_| plan.cgroup.is_none()).map(MemoryWatch::new);
         let limits = plan.limits.clone();
@@ -83,9 +83,7 @@ impl Watch {
         keep: Keep,
         cancel: Cancel,
     ) -> Result<Watch, SandboxError> {
-        let disk = limits.disk.zip(left.written().first());
-        let disk =
-            disk.and_then(|(most, place)| DiskWatch::new(place, left.written().to_vec(), most));
+        let disk = watches(left.written().iter(), left.written(), limits.disk);
         let memory = limits.memory.filter(|_| !left.is_counted()).map(MemoryWatch::new);
         Ok(Watch {
             limits: limits.clone(),
@@ -102,4 +100,25 @@ impl Watch {
             outlives: Outlives::All,
         })
     }
+}
+
+/// A watch over each filesystem of these places. What a job has as `/tmp` may lie on another than its layer.
+fn watches<'a>(
+    places: impl Iterator<Item = &'a PathBuf>,
+    counted: &[PathBuf],
+    most: Option<u64>,
+) -> Vec<DiskWatch> {
+    let device = |place: &Path| rustix::fs::stat(place).ok().map(|it| it.st_dev);
+    let mut seen = Vec::new();
+    let mut watches = Vec::new();
+    for place in places {
+        let here = device(place);
+        if seen.contains(&here) {
+            continue;
+        }
+        seen.push(here);
+        let own = counted.iter().filter(|it| device(it) == here).cloned().collect();
+        watches.extend(most.and_then(|most| DiskWatch::new(place, own, most)));
+    }
+    watches
 }

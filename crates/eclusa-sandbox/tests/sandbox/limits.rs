@@ -264,6 +264,20 @@ fn who_fills_the_disk_is_ended() {
     assert!(said.contains("No space left on device"), "{said}");
 }
 
+/// `/tmp` of a session may lie on another filesystem than what a command changes.
+#[test]
+fn who_fills_another_filesystem_through_tmp_is_ended() {
+    eclusa_testing::needs!(Namespaces);
+    let (world, tmp) = (World::new(), tempfile::tempdir_in("/dev/shm").unwrap());
+    let mut plan = world
+        .staged("for i in $(seq 1 200); do head -c 4000000 /dev/zero > /tmp/f$i; sleep 0.1; done");
+    plan.tmp = Some(tmp.path().to_owned());
+    plan.limits.disk = Some(20_000_000);
+    plan.limits.wall = Some(LONG * 10);
+    plan.limits.grace = Duration::from_millis(100);
+    assert_eq!(run(&plan).ended, Some(Ended::Disk));
+}
+
 #[test]
 fn processor_time_is_limited_and_reported() {
     eclusa_testing::needs!(Namespaces);

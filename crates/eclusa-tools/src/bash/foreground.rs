@@ -41,6 +41,8 @@ pub(super) async fn run(
     let watch = EndOnDrop(Arc::default());
     let watched = watch.0.clone();
     let (tell, mut told) = tokio::sync::mpsc::channel::<(f64, String)>(8);
+    let (ended, mut end) = tokio::sync::mpsc::channel::<()>(1);
+    let mut reading = None;
     let mut running = tokio::task::spawn_blocking(move || {
         let progress = move |bytes: &[u8]| {
             long.add(bytes);
@@ -62,15 +64,19 @@ pub(super) async fn run(
         if gone {
             running.canceller().cancel();
         }
-        running.wait()
+        running.wait_and_tell(|| {
+            // Whoever waits has room for one.
+            let _ = ended.try_send(());
+        })
     });
     let ran = loop {
         tokio::select! {
             ran = &mut running => break ran,
             Some((fraction, line)) = told.recv() => job.progress(fraction, &line),
+            Some(()) = end.recv() => reading = Some(job.reading_back()),
         }
     };
-    drop(watch);
+    drop((watch, reading));
     ran.unwrap_or_else(|_| Err(RunError::Effects("the thread that ran it crashed".to_owned())))
 }
 

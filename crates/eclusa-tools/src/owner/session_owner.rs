@@ -36,6 +36,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const IDLE: Duration = Duration::from_secs(600);
 /// The most whoever asks at once.
 const MAX_CONNECTIONS: usize = 64;
+/// How soon it is looked again whether there is room for another.
+const SOON: Duration = Duration::from_millis(20);
 /// How much of its command names a job.
 const MAX_NAME: usize = 40;
 /// The most jobs at once.
@@ -260,9 +262,6 @@ impl SessionOwner {
     /// Serves one connection in a thread of its own: whoever says nothing, or asks for something that takes long,
     /// holds nobody up.
     fn serve_apart(&self, socket: OwnedFd, idles: bool) -> io::Result<()> {
-        if Arc::strong_count(&self.0.connections) > MAX_CONNECTIONS {
-            return Err(io::Error::other("too many ask at once"));
-        }
         let (owner, counted) = (self.clone(), self.0.connections.clone());
         let serve = move || {
             match owner.serve_one(&socket, idles) {
@@ -298,13 +297,16 @@ impl SessionOwner {
     pub(super) fn serve(&self, mut door: Door, agent: Option<&OwnedFd>, idles: bool) {
         loop {
             let none = locked(&self.0.jobs).is_empty();
-            let timeout = Timespec::try_from(IDLE).ok().filter(|_| idles && none);
-            let mut polled = vec![
-                PollFd::new(&door.listener, PollFlags::IN),
-                PollFd::new(&door.woken, PollFlags::IN),
-            ];
+            // Whoever comes while so many are served waits for one of them: those who say nothing go soon.
+            let full = Arc::strong_count(&self.0.connections) > MAX_CONNECTIONS;
+            let idle = Timespec::try_from(IDLE).ok().filter(|_| idles && none);
+            let timeout = if full { Timespec::try_from(SOON).ok() } else { idle };
+            let wanted = if full { PollFlags::empty() } else { PollFlags::IN };
+            let mut polled =
+                vec![PollFd::new(&door.listener, wanted), PollFd::new(&door.woken, PollFlags::IN)];
             polled.extend(agent.map(|it| PollFd::new(it, PollFlags::IN)));
             match poll(&mut polled, timeout.as_ref()) {
+                Ok(0) if full => continue,
                 Ok(0) => break,
                 Ok(_) => {}
                 Err(Errno::INTR) => continue,

@@ -156,12 +156,18 @@ impl Running {
     }
 
     /// Waits for the end, and reads back what it changed.
-    pub fn wait(mut self) -> Result<Ran, RunError> {
+    pub fn wait(self) -> Result<Ran, RunError> {
+        self.wait_and_tell(|| {})
+    }
+
+    /// The same, and tells when it has ended: to read back much takes long.
+    pub(crate) fn wait_and_tell(mut self, has_ended: impl FnOnce()) -> Result<Ran, RunError> {
         let pid = self.sandbox.group();
         let (exit, left) = match self.sandbox.wait_or_leave() {
             Ok((exit, left)) => (Ok(exit), left),
             Err(err) => (Err(err), None),
         };
+        has_ended();
         let mut held = None;
         if let Some(left) = left {
             let mut about = about(&self.plan, &self.root, &self.command, pid);

@@ -10,7 +10,7 @@ use std::{
     ffi::OsStr,
     fs::{self, File, OpenOptions},
     io,
-    os::unix::{ffi::OsStrExt as _, fs::PermissionsExt as _},
+    os::unix::ffi::OsStrExt as _,
     path::{Component, Path, PathBuf},
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
@@ -22,13 +22,18 @@ use std::{
 use eclusa::Hash;
 use eclusa_sandbox::{HostCapabilities, Plan, SharedNetwork, scan::discard};
 use rustix::{
-    fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, open, openat2, statat, unlinkat},
+    fs::{
+        AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, chmodat, mkdirat, open, openat2,
+        statat, unlinkat,
+    },
     io::Errno,
 };
 
 use super::private;
 use crate::owner::{OwnerClient, OwnerError};
 
+/// What commands see as `/tmp`, in the directory of a session.
+const ROOT: &str = "root";
 /// A `/tmp` that nobody has used for this long belongs to a session that is over.
 const MAX_AGE: Duration = Duration::from_secs(24 * 3600);
 /// Sessions that are open at once; beyond that those are closed that run nothing.
@@ -120,7 +125,7 @@ impl SandboxSession {
     /// Gives a plan the `/tmp` of the session, and clears the way to what is mounted in it.
     pub(super) fn furnish(&self, plan: &mut Plan) {
         let Some(tmp) = &self.tmp else { return };
-        let root = tmp.path.join("root");
+        let root = tmp.path.join(ROOT);
         let staged = plan.stage.iter().map(|it| &it.lower);
         let named = plan.read.iter().chain(&plan.write).chain([&plan.cwd]).chain(staged);
         for path in named {
@@ -194,7 +199,7 @@ impl Tmp {
         private(&path)?;
         let lock = path.join("lock");
         let lock = OpenOptions::new().create(true).append(true).open(lock)?;
-        let root = path.join("root");
+        let root = path.join(ROOT);
         if is_full(&root, most) && lock.try_lock().is_ok() {
             tracing::warn!("`{}` was full and has been emptied", root.display());
             discard(&root)?;
@@ -202,10 +207,14 @@ impl Tmp {
         }
         lock.lock_shared()?;
         lock.set_modified(SystemTime::now())?;
-        if !root.is_dir() {
-            fs::create_dir(&root)?;
+        // It is there, or it is made: a link in its place is an error.
+        let held = open(&path, STEP, Mode::empty())?;
+        match mkdirat(&held, ROOT, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(err) => return Err(err.into()),
         }
-        fs::set_permissions(&root, fs::Permissions::from_mode(0o1777))?;
+        openat2(&held, ROOT, STEP, Mode::empty(), within())?;
+        chmodat(&held, ROOT, Mode::from_raw_mode(0o1777), AtFlags::empty())?;
         Ok(Tmp { path, lock })
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::body::{Approval, ReviewNote};
 use crate::{
-    CallUses, Changes, Hash, ReverseThinkingReport, ToolCall, Verdict, registry::Registered,
+    CallUses, Changes, Hash, Reason, ReverseThinkingReport, ToolCall, Verdict, registry::Registered,
 };
 
 /// What is known of a call so far: everything that its records will say.
@@ -21,7 +21,7 @@ pub(crate) struct Trail {
     pub(crate) digest: Option<Hash>,
     pub(crate) reviews: Vec<ReviewNote>,
     /// Which reviewers want a person to look at the call, and why.
-    pub(crate) review_questions: Vec<(String, String)>,
+    pub(crate) review_questions: Vec<Reason>,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) approval: Option<Approval>,
     /// Whether a person let it run to see what it changes.

@@ -14,7 +14,7 @@ use crate::{
         judge::judge,
         question::bound_files,
         rehearsal::may_be_made,
-        review::review,
+        review::{asker, review},
         sessions::consume_uses,
     },
     stop::{Decider, HumanDuration},
@@ -132,17 +132,11 @@ pub(crate) fn decide_again(
 }
 
 /// The verdict after reviewers who want a person to look first.
-fn asked_by_reviewers(questions: &[(String, String)], run: &Run, mut verdict: Verdict) -> Verdict {
+fn asked_by_reviewers(questions: &[Reason], run: &Run, mut verdict: Verdict) -> Verdict {
     if questions.is_empty() || verdict.decision == Decision::Deny {
         return verdict;
     }
-    let reasons = questions.iter().map(|(name, why)| Reason {
-        decision: Decision::Ask,
-        source: Source::Rule,
-        origin: "review".into(),
-        text: format!("reviewer `{name}` asks for a person: {why}").into(),
-    });
-    verdict.because.splice(0..0, reasons);
+    verdict.because.splice(0..0, questions.iter().cloned());
     run.mode_in_force().apply(Verdict { decision: Decision::Ask, ..verdict })
 }
 
@@ -181,8 +175,12 @@ async fn run_preflight(
         match pass {
             PreflightStep::ReverseThinking if call.facts().needs_reverse_thinking => {
                 if Box::pin(think(setup, call, trail)).await? == Advice::Ask && !asked {
-                    trail.verdict =
-                        trail.verdict.take().map(|it| run.mode_in_force().apply(raised(it)));
+                    let thinker = setup.reverse_thinker.as_ref();
+                    let source = asker(thinker.is_some_and(|it| it.is_administrators()));
+                    trail.verdict = trail
+                        .verdict
+                        .take()
+                        .map(|it| run.mode_in_force().apply(raised(it, source)));
                 }
             }
             PreflightStep::Approval if must_ask(trail) && !asked => {
@@ -224,12 +222,12 @@ fn steps<'a>(order: &'a [PreflightStep], facts: &Facts) -> Cow<'a, [PreflightSte
 }
 
 /// The verdict after someone who argued the other side wants a person to look.
-fn raised(mut verdict: Verdict) -> Verdict {
+fn raised(mut verdict: Verdict, source: Source) -> Verdict {
     verdict.because.insert(
         0,
         Reason {
             decision: Decision::Ask,
-            source: Source::Rule,
+            source,
             origin: "reverse thinking".into(),
             text: "a person should look first".into(),
         },

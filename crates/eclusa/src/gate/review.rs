@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::{
-    Review, ReviewError, Reviewer, Stop, Validated,
+    Decision, Reason, Review, ReviewError, Reviewer, Source, Stop, Validated,
     audit::{body::ReviewNote, trail::Trail},
     digest,
     gate::{Setup, validate},
@@ -58,7 +58,13 @@ pub(crate) async fn review(
             digest(args).to_string()
         }));
         if let Ok(Review::Ask(why)) = &said {
-            trail.review_questions.push((name.to_owned(), why.clone()));
+            let text = format!("reviewer `{name}` asks for a person: {why}");
+            trail.review_questions.push(Reason {
+                decision: Decision::Ask,
+                source: asker(reviewer.is_administrators()),
+                origin: "review".into(),
+                text: text.into(),
+            });
             continue;
         }
         call = match into_change(name, said)? {
@@ -72,6 +78,15 @@ pub(crate) async fn review(
         };
     }
     Ok(Reviewed { call })
+}
+
+/// Whose question it is that a reviewer or a reverse thinker asks: a mode may answer for a person, and
+/// not for whoever runs the machine.
+pub(crate) fn asker(is_administrators: bool) -> Source {
+    match is_administrators {
+        true => Source::Administrator,
+        false => Source::Rule,
+    }
 }
 
 /// A call that every reviewer let through before it ran, and that is not run again.

@@ -18,6 +18,8 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
+pub use asking::Asking;
+
 use super::{Validated, registry::Registry};
 use crate::{
     CallNesting, Decision, Event, Events, HiddenPaths, HostRefused, Mode, Origin, Output, Policy,
@@ -25,6 +27,8 @@ use crate::{
     policy::{BoundFile, named_hosts, plainly, read_named},
     tool::OpenedHosts,
 };
+
+mod asking;
 
 /// What a call that runs may ask of the gate that let it through. The gate knows tools, and tools
 /// know this.
@@ -310,14 +314,6 @@ impl Job {
         self.until.borrow().into_std()
     }
 
-    /// Somebody is asked something for the call, by the tool itself. Until this is dropped, the
-    /// time is a person's and not the tool's, for as long as a person has to answer.
-    pub fn asking(&self) -> Asking<'_> {
-        let time = self.gate.time_to_answer();
-        self.until.send_modify(|until| *until += time);
-        Asking { job: self, time, since: Instant::now() }
-    }
-
     /// Resolves when the time of the run is up.
     pub(crate) async fn late(&self) {
         let mut until = self.until.subscribe();
@@ -373,27 +369,5 @@ impl Job {
     /// A person ended the whole turn at a call that was made inside this one.
     pub fn end_turn(&self) {
         self.aborted.store(true, Ordering::Release);
-    }
-}
-
-/// A person is asked something for a call that runs.
-#[must_use = "the tool's time runs on when it is dropped"]
-pub struct Asking<'a> {
-    job: &'a Job,
-    time: Duration,
-    since: Instant,
-}
-
-impl Asking<'_> {
-    /// How long the person has.
-    pub fn time(&self) -> Duration {
-        self.time
-    }
-}
-
-impl Drop for Asking<'_> {
-    fn drop(&mut self) {
-        let rest = self.time.saturating_sub(self.since.elapsed());
-        self.job.until.send_modify(|until| *until -= rest);
     }
 }

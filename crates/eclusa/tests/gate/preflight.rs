@@ -6,6 +6,7 @@ use eclusa::{
     preflight::{
         Advice, Checkpoint, PreflightError, PreflightStep, ReverseThinker, ReverseThinkingReport,
     },
+    review::ReviewError,
     *,
 };
 use futures::future::BoxFuture;
@@ -144,6 +145,67 @@ async fn reverse_thinking_can_ask_for_a_person() {
     let alone = careful().close();
     assert_eq!(alone.gate.pass(call("choose", "doubtful")).await.code(), "no_approver");
     assert_eq!(alone.ran(), 0);
+}
+
+/// Asks for a person, on behalf of whoever runs the machine or of anybody.
+struct Guard {
+    administrators: bool,
+}
+
+impl Reviewer for Guard {
+    fn name(&self) -> &str {
+        "guard"
+    }
+    fn is_administrators(&self) -> bool {
+        self.administrators
+    }
+    fn input<'a>(
+        &'a self,
+        _: &'a Validated,
+    ) -> BoxFuture<'a, Result<Review<serde_json::Value>, ReviewError>> {
+        Box::pin(async { Ok(Review::Ask("look at it".into())) })
+    }
+}
+
+impl ReverseThinker for Guard {
+    fn is_administrators(&self) -> bool {
+        self.administrators
+    }
+    fn think<'a>(
+        &'a self,
+        _: &'a Validated,
+        _: &'a Verdict,
+    ) -> BoxFuture<'a, Result<ReverseThinkingReport, PreflightError>> {
+        Box::pin(async {
+            Ok(ReverseThinkingReport {
+                hidden_assumptions: Vec::new(),
+                failure_scenarios: Vec::new(),
+                verdict: Advice::Ask,
+                verdict_reason: "look at it".to_owned(),
+            })
+        })
+    }
+}
+
+#[tokio::test]
+async fn what_an_administrators_reviewer_or_thinker_asks_no_mode_answers() {
+    for administrators in [true, false] {
+        let reviewed = || world().mode(Mode::Yolo).reviewer(Guard { administrators });
+        let thought = || {
+            let mut world = world().mode(Mode::Yolo);
+            world.setup = world.setup.reverse_thinker(Arc::new(Guard { administrators }));
+            world
+        };
+        for (world, alone, tool) in
+            [(reviewed(), reviewed(), "look"), (thought(), thought(), "choose")]
+        {
+            let world = world.person([Answer::Once]).close();
+            assert_eq!(world.gate.pass(call(tool, "x")).await.code(), "ok", "{tool}");
+            assert_eq!(world.questions(), usize::from(administrators), "{tool}");
+            let code = if administrators { "no_approver" } else { "ok" };
+            assert_eq!(alone.close().gate.pass(call(tool, "x")).await.code(), code, "{tool}");
+        }
+    }
 }
 
 #[tokio::test]
