@@ -73,8 +73,11 @@ pub struct ExecArgs {
     /// Run what another agent's hook allowed under this name, once
     #[arg(long, value_name = "TICKET", hide = true, conflicts_with_all = ["apply", "discard"])]
     pub ticket: Option<String>,
+    /// Tell what a command did that another agent's hook has run
+    #[arg(long, value_name = "TICKET", hide = true, conflicts_with_all = ["apply", "discard", "ticket"])]
+    pub ask: Option<String>,
     /// The command: a program and its arguments, or one word of shell text
-    #[arg(required_unless_present = "ticket", trailing_var_arg = true, value_name = "COMMAND")]
+    #[arg(required_unless_present_any = ["ticket", "ask"], trailing_var_arg = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }
 

@@ -26,7 +26,10 @@ const PLACES: [&str; 3] = ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"];
 const LIFETIME: Duration = Duration::from_secs(600);
 
 /// The form of a ticket. One of another form is not read: the hook that made it knew other things.
-const FORM: u32 = 5;
+const FORM: u32 = 6;
+
+/// Said of a name that opens nothing.
+const UNKNOWN: &str = "there is no such ticket, or it was used; have the agent ask again";
 
 /// What is read of a ticket first. The first tickets said nothing of their form.
 #[derive(Deserialize)]
@@ -90,6 +93,8 @@ pub struct ExecTicket {
 pub enum TicketAhead {
     /// It changed nothing, and this is told.
     Unchanged(Printed),
+    /// This is told; what it would change is taken by whoever sees how the call ends.
+    Told(Printed),
     /// What it would change is kept.
     Kept {
         /// Under the number of this call.
@@ -163,14 +168,18 @@ impl ExecTicket {
 
     /// Takes a ticket: whoever gets it is the only one. The error says why it is no good.
     pub fn take(agents: &Path, name: &str) -> Result<ExecTicket, String> {
-        let plain = is_name(name);
-        let unknown =
-            || "there is no such ticket, or it was used; have the agent ask again".to_owned();
+        let ticket = ExecTicket::look(agents, name);
+        // Of two who have read it, one can remove it.
+        let removed = is_name(name) && remove(&directory(agents).join(name)).is_ok();
+        if removed { ticket } else { ticket.and_then(|_| Err(UNKNOWN.to_owned())) }
+    }
+
+    /// Reads a ticket, which stays. The error says why it is no good.
+    pub fn look(agents: &Path, name: &str) -> Result<ExecTicket, String> {
         let file = directory(agents).join(name);
         // What is no name of a ticket is not opened: it could be a device or a pipe.
-        let text = plain.then(|| fs::read(&file).ok()).flatten().ok_or_else(unknown)?;
-        // Of two who have read it, one can remove it.
-        remove(&file).map_err(|_| unknown())?;
+        let text = is_name(name).then(|| fs::read(&file).ok()).flatten();
+        let text = text.ok_or_else(|| UNKNOWN.to_owned())?;
         let damaged = |err| format!("the ticket is damaged: {err}; make the call again");
         let form: TicketForm = serde_json::from_slice(&text).map_err(damaged)?;
         if form.v != FORM {
@@ -197,8 +206,8 @@ impl ExecTicket {
         private_file::write(&mark(agents, name), b"", Durability::Crash)
     }
 
-    /// Whether the question went out; once.
-    pub(crate) fn take_mark(agents: &Path, name: &str) -> bool {
+    /// Whether the question went out; it is known once.
+    pub fn take_mark(agents: &Path, name: &str) -> bool {
         is_name(name) && remove(&mark(agents, name)).is_ok()
     }
 

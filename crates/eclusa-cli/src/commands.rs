@@ -192,6 +192,9 @@ pub(crate) async fn run(
         Command::Exec(ExecArgs { ticket: Some(ticket), command, .. }) => {
             exec::ticket::run(&global, &ticket, &command).await
         }
+        Command::Exec(ExecArgs { ask: Some(ticket), command, .. }) => {
+            exec::ticket::tell(&global, &ticket, &command)
+        }
         Command::Exec(args) => exec::run(&open(&global)?, args, global.json).await,
         // What a job wrote is applied by the rules in force, or not at all.
         Command::Jobs(args) if args.applies() => {

@@ -320,13 +320,15 @@ impl StartedCommand {
         };
         let child = clone::child(&order).map_err(not_cloned)?;
         drop((output_end, status_end, failure_end, spec.ends.take(), spec.terminal.take()));
+        // Who holds the other end too would wait for a child that is dead.
+        let hand = hand.map(|(ours, _)| ours);
         let mut message = [0; 7];
         let read = rustix::io::read(&failure, &mut message).map_err(trying("hear of the child"))?;
         if read == message.len() {
             return Err(failed(message, &spec));
         }
         let (mut listener, mut held, mut mount) = (spec.listener.take(), None, None);
-        if let Some((ours, _)) = &hand {
+        if let Some(ours) = &hand {
             if spec.hands_mount {
                 mount = Some(receive(ours)?);
             }

@@ -67,6 +67,8 @@ pub struct PendingRun {
     pub sequence: u64,
     /// What it did to repositories.
     pub git: Vec<GitRun>,
+    /// The calls whose runs were dropped to make room for it.
+    pub dropped: Vec<u64>,
     directory: PathBuf,
     /// Held while it is applied.
     lock: Option<File>,
@@ -143,7 +145,7 @@ impl Workspace {
         private_file::make_directory(&all)?;
         let size = |it: &Change| it.after.as_ref().and_then(Node::file).map_or(0, |it| it.size);
         let bytes = changes.iter().map(size).sum::<u64>();
-        self.make_room(bytes)?;
+        let dropped = self.make_room(bytes)?;
         let part = all.join(format!("{call}.part"));
         remove(&part);
         private_file::make_directory(&part)?;
@@ -160,7 +162,7 @@ impl Workspace {
         }
         File::open(&all)?.sync_all()?;
         self.step("kept");
-        self.pending_run(call)
+        Ok(PendingRun { dropped, ..self.pending_run(call)? })
     }
 
     fn write_pending(
@@ -236,6 +238,7 @@ impl Workspace {
             sha256: Hash::sha256(&text),
             sequence,
             git: run.git.clone(),
+            dropped: Vec::new(),
             changes: run.changes(&directory),
             directory,
             lock: None,
@@ -313,8 +316,9 @@ impl Workspace {
         remove(&self.pending_directory().join(call.to_string()));
     }
 
-    /// Drops what is too old, and of what nobody is asked about the oldest, until there is room.
-    fn make_room(&self, bytes: u64) -> Result<(), PendingError> {
+    /// Drops what is too old, and of what nobody is asked about the oldest, until there is room. Gives the calls of
+    /// the latter.
+    fn make_room(&self, bytes: u64) -> Result<Vec<u64>, PendingError> {
         // Earlier versions kept discarded changes there.
         remove(&self.state().join("discarded"));
         let heads = self.kept_heads();
@@ -325,6 +329,7 @@ impl Workspace {
             }
         }
         let (mut count, mut used) = (heads.len(), heads.iter().map(|it| it.1.bytes).sum::<u64>());
+        let mut dropped = Vec::new();
         let unasked = |it: &&(u64, Head)| !it.1.asked || self.pending_outcome(it.0).is_some();
         for (call, head) in heads.iter().filter(unasked) {
             if count < MAX_RUNS && used.saturating_add(bytes) <= MAX_BYTES {
@@ -332,10 +337,11 @@ impl Workspace {
             }
             tracing::info!(call, "pending changes were dropped to make room for others");
             self.forget_pending(*call);
+            dropped.push(*call);
             (count, used) = (count - 1, used.saturating_sub(head.bytes));
         }
         match count < MAX_RUNS && used.saturating_add(bytes) <= MAX_BYTES {
-            true => Ok(()),
+            true => Ok(dropped),
             false => Err(PendingError::Full(bytes)),
         }
     }

@@ -38,8 +38,8 @@ pub struct AheadOrder<'a> {
 
 /// What came of it.
 pub enum AheadRun {
-    /// Its changes are kept under the number of this call; the command left with this code.
-    Kept(u64, Option<i64>),
+    /// Its changes are kept under the number of this call; the command left with this code, and this is told of it.
+    Kept(u64, Option<i64>, Printed),
     /// It changed nothing.
     Unchanged(Printed),
     /// Its changes are refused, or wait in the queue: what the model is told.
@@ -92,7 +92,15 @@ impl AppContext {
             return Ok(Some(AheadRun::Anew(reply.number())));
         }
         Ok(Some(match (reply.code(), reply.number()) {
-            ("ran_ahead", Some(number)) => AheadRun::Kept(number, code),
+            ("ran_ahead", Some(number)) => {
+                let text = reply.output().unwrap_or_default().to_owned();
+                let notes = ran.as_ref().map(|it| super::remarks(&it.data));
+                let mut notes = notes.unwrap_or_default();
+                notes.push("what it changes is applied when this call ends".to_owned());
+                let exit = code.and_then(|it| u8::try_from(it).ok()).unwrap_or(1);
+                let told = Printed { text, notes, error: None, code: exit };
+                AheadRun::Kept(number, code, told)
+            }
             _ if reply.is_unapplied() => AheadRun::Unapplied(reply.content().into_owned()),
             // It was judged otherwise than before: the hook judges it.
             (_, number) if reply.refused() => AheadRun::Anew(number),

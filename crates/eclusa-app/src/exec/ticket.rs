@@ -103,11 +103,28 @@ pub async fn run(global: &Global, name: &str, shown: &[String]) -> Result<Exit, 
     report.printed().print()
 }
 
+/// Tells what a command did that ran ahead, where the agent lets nothing more be done: the hook after this call takes
+/// its changes.
+pub fn tell(global: &Global, name: &str, shown: &[String]) -> Result<Exit, Failure> {
+    let agents = paths::state_directory(global)?.join(paths::AGENTS);
+    let ticket = ExecTicket::look(&agents, name).map_err(refused)?;
+    if !shown.is_empty() && shown != [ticket.text.as_str()] {
+        return Err(refused("the ticket is for another command".to_owned()));
+    }
+    let Some(TicketAhead::Told(printed)) = &ticket.ahead else {
+        return Err(refused("the ticket is for running".to_owned()));
+    };
+    printed.print()
+}
+
 /// Takes what the command did when it ran ahead: nothing runs again. The proof of the agent's road is the
 /// yes to it.
 async fn take(ctx: &AppContext, name: &str, ahead: &TicketAhead) -> Result<Exit, Failure> {
     let (call, by) = match ahead {
         TicketAhead::Unchanged(printed) => return printed.print(),
+        TicketAhead::Told(_) => {
+            return Err(refused("the ticket only tells what was done".to_owned()));
+        }
         TicketAhead::Kept { call, by, marked } => {
             let agents = ctx.paths.agents();
             if *marked && !ExecTicket::take_mark(&agents, name) {

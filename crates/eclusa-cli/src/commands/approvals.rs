@@ -14,6 +14,7 @@ use rustix::termios::tcgetwinsize;
 use serde_json::json;
 
 mod list;
+mod made_again;
 mod not_offered;
 mod serve;
 mod signer;
@@ -32,6 +33,8 @@ use crate::{
     timestamp::Timestamp,
 };
 use list::list;
+pub(super) use made_again::made_again;
+use made_again::unanswered;
 use not_offered::not_offered;
 use serve::ServeArgs;
 pub(super) use signer::Signer;
@@ -167,7 +170,9 @@ pub(super) async fn run(global: &Global, args: ApprovalsArgs) -> Result<Exit, Fa
             offered(&queue, id, &answer).await?;
             let questions = questions(&queue, id, like).await?;
             let given = signer.yes(&*queue.queue, questions.clone(), answer).await?;
-            queue.queue.answer(given).await.map_err(failed)?;
+            if let Err(err) = queue.queue.answer(given).await {
+                return Err(unanswered(&queue, id, err).await);
+            }
             let mut refused = false;
             for id in questions {
                 let reference = queue.reference(id);
@@ -339,7 +344,9 @@ async fn say(
     offered(&queue, id, &answer).await?;
     let questions = questions(&queue, id, like).await?;
     let given = GivenAnswer::new(questions.clone(), answer, person::name());
-    queue.queue.answer(given).await.map_err(failed)?;
+    if let Err(err) = queue.queue.answer(given).await {
+        return Err(unanswered(&queue, id, err).await);
+    }
     for id in questions {
         screen.line(&format!("approval {}: {word}", queue.reference(id)))?;
     }

@@ -8,6 +8,7 @@ use eclusa::{
 use eclusa_app::pending_runs::is_to_take;
 use serde_json::json;
 
+use super::approvals::made_again;
 use crate::{
     context::AppContext,
     failure::{Exit, Failure},
@@ -142,9 +143,12 @@ async fn waiting(
         }
         if !queued.state.is_open() {
             let state = queued.state;
-            return Err(Failure::failed(format!(
-                "approval {number} is {state}; make the call again"
-            )));
+            let over =
+                Failure::failed(format!("approval {number} is {state}; make the call again"));
+            return Err(match state {
+                QuestionState::Expired => over.hint(made_again(&queued.question)),
+                _ => over,
+            });
         }
         if !queued.asker_away {
             return Err(Failure::failed(format!(

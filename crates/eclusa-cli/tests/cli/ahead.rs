@@ -3,6 +3,7 @@
 
 use std::{
     fs,
+    path::PathBuf,
     process::{Child, Stdio},
 };
 
@@ -20,12 +21,7 @@ struct Agent(Child);
 
 impl Agent {
     fn of_version(world: &World, version: &str) -> Agent {
-        let program = world.path("state").join(version);
-        fs::create_dir_all(world.path("state")).unwrap();
-        // Copied by another process: one of ours that starts something now would keep it open.
-        #[expect(clippy::disallowed_methods, reason = "the test plays the agent")]
-        let copied = std::process::Command::new("cp").arg("/bin/sh").arg(&program).status();
-        assert!(copied.unwrap().success());
+        let program = shell_named(world, version);
         #[expect(clippy::disallowed_methods, reason = "the test plays the agent")]
         let mut agent = std::process::Command::new(program);
         Agent(agent.args(["-c", "read line"]).stdin(Stdio::piped()).spawn().unwrap())
@@ -41,6 +37,17 @@ impl Agent {
     fn runs(&self, world: &World, command: &str) -> Ran {
         self.asks(world, &attended(world, command))
     }
+}
+
+/// A shell whose program is called so.
+pub(crate) fn shell_named(world: &World, version: &str) -> PathBuf {
+    let program = world.path("state").join(version);
+    fs::create_dir_all(world.path("state")).unwrap();
+    // Copied by another process: one of ours that starts something now would keep it open.
+    #[expect(clippy::disallowed_methods, reason = "the test plays the agent")]
+    let copied = std::process::Command::new("cp").arg("/bin/sh").arg(&program).status();
+    assert!(copied.unwrap().success());
+    program
 }
 
 impl Drop for Agent {
@@ -175,6 +182,11 @@ fn nothing_runs_ahead_where_no_way_to_ask_was_seen() {
     let hooks = json!({"hooks": {"PermissionRequest": [{"hooks": []}]}}).to_string();
     world.write("workspace/.claude/settings.json", &hooks);
     plainly(&world, &agent.runs(&world, command));
+    // Also where its name has escapes, and where nobody can tell.
+    for text in [&*hooks.replace('R', "\\u0052"), "{"] {
+        world.write("workspace/.claude/settings.json", text);
+        assert!(!agent.runs(&world, command).out.contains("\\n# "), "{text}");
+    }
     world.write("workspace/.claude/settings.json", "{}");
     world.write("config/eclusa/eclusa.toml", "[agents]\nahead = \"none\"\n");
     plainly(&world, &agent.runs(&world, command));
@@ -218,24 +230,35 @@ fn a_command_that_wants_more_runs_by_its_ticket() {
     assert!(world.records().iter().any(not_taken));
 }
 
-/// What a hook of Copilot CLI answers, on a terminal: the agent has it, and a shell runs its hooks.
+/// What the hook of an agent answers on a terminal: the agent has it, and a shell runs its hooks.
+pub(crate) fn on_a_terminal(
+    world: &World,
+    (program, words): (&str, &[&str]),
+    hook: &str,
+    event: &Value,
+) -> Value {
+    world.write("event.json", &event.to_string());
+    let ours = world.command(&["hook"]);
+    let eclusa = ours.get_program().to_str().unwrap().to_owned();
+    let (event, answer) = (world.path("event.json"), world.path("answer.json"));
+    let (event, answer) = (event.display(), answer.display());
+    let line = format!("'{eclusa}' hook {hook} < '{event}' > '{answer}'; true");
+    #[expect(clippy::disallowed_methods, reason = "the test plays the agent")]
+    let mut agent = std::process::Command::new(program);
+    agent.args(["-c", "sh -c \"$0\"; true", &line]).args(words);
+    agent.current_dir(world.path("workspace"));
+    agent.env_clear().envs(ours.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    assert_eq!(Person::starts(agent).ends().0, 0);
+    let answer = world.read("answer.json");
+    if answer.is_empty() { Value::Null } else { serde_json::from_str(&answer).unwrap() }
+}
+
 fn copilot(world: &World, command: &str, turn: &str) -> Value {
     let event = json!({
         "sessionId": "s-1", "cwd": world.path("workspace"), "toolName": "bash",
         "toolArgs": {"command": command},
     });
-    world.write("event.json", &event.to_string());
-    let words = world.command(&["hook", "copilot"]);
-    let program = words.get_program().to_str().unwrap().to_owned();
-    let (event, answer) = (world.path("event.json"), world.path("answer.json"));
-    let (event, answer) = (event.display(), answer.display());
-    let line = format!("'{program}' hook copilot {turn} < '{event}' > '{answer}'; true");
-    #[expect(clippy::disallowed_methods, reason = "the test plays the agent")]
-    let mut agent = std::process::Command::new("sh");
-    agent.args(["-c", "sh -c \"$0\"; true", &line]).current_dir(world.path("workspace"));
-    agent.env_clear().envs(words.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    assert_eq!(Person::starts(agent).ends().0, 0);
-    serde_json::from_str(&world.read("answer.json")).unwrap()
+    on_a_terminal(world, ("sh", &[]), &format!("copilot {turn}"), &event)
 }
 
 /// Copilot CLI asks with its second hook, and only then the ticket is good.

@@ -12,6 +12,7 @@ mod agent_odd_input;
 mod agent_settings;
 mod agent_trials;
 mod ahead;
+mod ahead_terminals;
 mod allow;
 mod approvals_page;
 mod approvals_people;

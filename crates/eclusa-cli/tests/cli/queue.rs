@@ -74,6 +74,22 @@ fn a_question_that_nobody_answers_expires_and_is_a_no() {
     assert_eq!(world.read("workspace/notes.txt"), "");
 }
 
+/// Whoever comes too late is told by which command the call is made again.
+#[test]
+fn an_answer_after_its_time_is_told_how_the_call_is_made_again() {
+    let world = World::with("on_no_approver = \"queue\"\n[approvals]\nkeep = \"1s\"\n");
+    let parked = world.eclusa(&["run", "--park", "note", r#"{"text": "it's late"}"#]);
+    assert_eq!(parked.code, 4, "{parked:?}");
+    let expired = || world.eclusa(&["approvals", "show", "1"]).out.contains("expired");
+    wait_until("its time is over", expired);
+    let again = "eclusa run --park note ARGS";
+    for words in [&["approvals", "yes", "1"][..], &["resume", "1"]] {
+        let late = world.eclusa(words);
+        assert!(late.code == 1 && late.err.contains(again), "{late:?}");
+    }
+    assert_eq!(world.read("workspace/notes.txt"), "");
+}
+
 #[test]
 fn unknown_questions_are_an_error_with_a_hint() {
     let world = World::with(QUEUE);

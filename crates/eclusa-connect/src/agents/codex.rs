@@ -8,7 +8,7 @@ use toml_edit::DocumentMut;
 
 use super::{
     claude_code,
-    event::HookEvent,
+    event::{HookEvent, HookEventKind},
     past_calls,
     result::replacement,
     spec::{AgentSpec, Caveats, HookSpec, RewrittenAsk, ServerSpec, SwitchSpec, TrustSpec},
@@ -26,6 +26,7 @@ mod starlark;
 
 const USER_CONFIG: EntryFile = EntryFile::Settings("CODEX_HOME", ".codex", "config.toml");
 const PROJECT_CONFIG: EntryFile = EntryFile::Project(".codex/config.toml");
+const OWN_RULES: EntryFile = EntryFile::Settings("CODEX_HOME", ".codex", "rules/eclusa.rules");
 
 pub(super) static CODEX: AgentSpec = AgentSpec {
     name: "codex",
@@ -38,7 +39,7 @@ pub(super) static CODEX: AgentSpec = AgentSpec {
         root_variable: None,
         in_shell: true,
         can_rewrite: true,
-        asks_rewritten: RewrittenAsk::Never,
+        asks_rewritten: RewrittenAsk::OwnRule(OWN_RULES),
         can_ask: |_, _| false,
         read,
         sender: |_| None,
@@ -107,7 +108,10 @@ fn is_trusted(text: &str, hooks: &Path) -> bool {
     })
 }
 
-const EVENTS: [&str; 4] = ["PreToolUse", "PostToolUse", "SessionStart", "SessionEnd"];
+const EVENTS: [&str; 5] =
+    ["PreToolUse", "PermissionRequest", "PostToolUse", "SessionStart", "SessionEnd"];
+/// The event before its own prompt.
+const ASKED: &str = "PermissionRequest";
 
 fn entries(facts: &InstallFacts) -> Vec<SettingsEntry> {
     let command = json!({"type": "command", "command": CODEX.hook_line(facts), "timeout": 900});
@@ -120,7 +124,7 @@ fn entries(facts: &InstallFacts) -> Vec<SettingsEntry> {
         None,
     );
     let hook = |event: &'static str| {
-        let entry = match event.contains("ToolUse") {
+        let entry = match event.contains("ToolUse") || event == ASKED {
             true => json!({"matcher": ".*", "hooks": [command]}),
             false => json!({"hooks": [command]}),
         };
@@ -140,7 +144,27 @@ fn entries(facts: &InstallFacts) -> Vec<SettingsEntry> {
             ],
         },
     });
+    if !facts.project {
+        all.push(SettingsEntry {
+            file: OWN_RULES,
+            purpose: "has Codex ask about what a command changed, and lets our tickets write the log",
+            is_gate: false,
+            change: EntryChange::Whole { text: own_rules(&facts.program) },
+        });
+    }
     all
+}
+
+/// Rules of its own: what must be asked is a prompt of Codex's, and a ticket that needs no answer runs outside its
+/// sandbox, in ours.
+fn own_rules(program: &str) -> String {
+    let program = Value::from(program);
+    format!(
+        "# Written by `eclusa install codex`; `eclusa uninstall codex` takes it away.\n\
+         prefix_rule(pattern=[{program}, \"exec\", \"--ask\"], decision=\"prompt\", \
+         justification=\"apply the changes shown above? (eclusa)\")\n\
+         prefix_rule(pattern=[{program}, \"exec\", \"--ticket\"], decision=\"allow\")\n"
+    )
 }
 
 /// What an administrator requires of everybody on the machine.
@@ -160,8 +184,22 @@ fn managed(command: &Value) -> Vec<SettingsEntry> {
 }
 
 fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
-    let mut event = claude_code::read_as(&CODEX, fields)?;
+    let mut event = match fields.text("hook_event_name")? {
+        ASKED => asked(fields)?,
+        _ => claude_code::read_as(&CODEX, fields)?,
+    };
     event.turn = fields.maybe_text("turn_id")?.map(str::to_owned);
+    Ok(event)
+}
+
+/// It asks its person at this moment.
+fn asked(fields: Fields<'_>) -> Result<HookEvent, String> {
+    let session = fields.text("session_id")?;
+    let mut event = HookEvent::new(&CODEX, HookEventKind::Asked, ASKED, session);
+    event.directory = fields.maybe_text("cwd")?.map(str::to_owned);
+    event.mode = fields.maybe_text("permission_mode")?.map(str::to_owned);
+    event.tool = fields.text("tool_name")?.to_owned();
+    event.input = fields.get("tool_input").cloned().unwrap_or_else(|| json!({}));
     Ok(event)
 }
 
@@ -185,7 +223,7 @@ fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
 }
 
 /// Codex knows a denial and a rewritten input; whatever else is said, it runs the call. So a
-/// question is a denial here.
+/// question is a denial here, but for a command that has run ahead.
 fn verdict(event: &str, verdict: &HookVerdict, _: &Value) -> HookOutput {
     let none = ("updatedInput", None);
     match verdict {
@@ -194,8 +232,12 @@ fn verdict(event: &str, verdict: &HookVerdict, _: &Value) -> HookOutput {
         HookVerdict::Deny(why) | HookVerdict::Ask(why) => {
             decided(event, "deny", Some(why), [none, context(None)])
         }
-        HookVerdict::Rewrite { ask: Some(why), .. } => {
-            decided(event, "deny", Some(why), [none, context(None)])
+        // Its own rule asks about this command; the message stands above the prompt.
+        HookVerdict::Rewrite { input, ask: Some(why), .. } => {
+            let specific = json!({
+                "hookEventName": event, "permissionDecision": "allow", "updatedInput": input,
+            });
+            HookOutput::json(&json!({"systemMessage": why, "hookSpecificOutput": specific}))
         }
         HookVerdict::Rewrite { input, context: it, ask: None } => {
             let input = ("updatedInput", Some(input.clone()));

@@ -55,6 +55,8 @@ pub struct HookEvent {
 pub enum HookEventKind {
     /// A call is about to run: the only one that can stop it.
     Before,
+    /// The agent asks its person about a call at this moment.
+    Asked,
     /// A call has run, or failed.
     After,
     /// A session begins.
@@ -204,7 +206,10 @@ impl HookEvent {
                 let output = self.answer_result(&note);
                 HookOutput { stderr: format!("eclusa: {why}\n"), ..output }
             }
-            HookEventKind::SessionStart | HookEventKind::SessionEnd | HookEventKind::Other => {
+            HookEventKind::SessionStart
+            | HookEventKind::SessionEnd
+            | HookEventKind::Asked
+            | HookEventKind::Other => {
                 HookOutput { stderr: format!("eclusa: {why}\n"), code: 2, ..HookOutput::default() }
             }
             HookEventKind::Before | HookEventKind::Settings => self.agent.failure(&self.name, why),

@@ -43,7 +43,7 @@ pub(super) static GEMINI: AgentSpec = AgentSpec {
         root_variable: Some("GEMINI_PROJECT_DIR"),
         in_shell: true,
         can_rewrite: true,
-        asks_rewritten: RewrittenAsk::Never,
+        asks_rewritten: RewrittenAsk::Message,
         can_ask: |_, _| false,
         read,
         sender: |_| None,
@@ -214,16 +214,21 @@ fn urls(text: &str) -> Result<Vec<EclusaCall>, String> {
     Ok(all)
 }
 
-/// A question hangs where nobody looks, so it is a denial.
+/// A question hangs where nobody looks, so it is a denial, but for a command that has run ahead.
 fn verdict(_: &str, verdict: &HookVerdict, _: &Value) -> HookOutput {
     let deny = |why: &str| HookOutput::json(&json!({"decision": "deny", "reason": reason(why)}));
     match verdict {
         HookVerdict::Allow { .. } => HookOutput::nothing(),
         HookVerdict::Deny(why) | HookVerdict::Ask(why) => deny(why),
-        HookVerdict::Rewrite { ask: Some(why), .. } => deny(why),
-        HookVerdict::Rewrite { input, ask: None, .. } => {
+        HookVerdict::Rewrite { input, ask, .. } => {
             let specific = json!({"hookEventName": "BeforeTool", "tool_input": input});
-            HookOutput::json(&json!({"decision": "allow", "hookSpecificOutput": specific}))
+            HookOutput::json(&match ask {
+                None => json!({"decision": "allow", "hookSpecificOutput": specific}),
+                // Only where somebody was seen to sit in front of it.
+                Some(why) => {
+                    json!({"decision": "ask", "systemMessage": why, "hookSpecificOutput": specific})
+                }
+            })
         }
     }
 }

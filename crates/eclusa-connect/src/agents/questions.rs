@@ -5,8 +5,8 @@ use super::spec::{AgentSpec, RewrittenAsk};
 impl AgentSpec {
     /// What happens with questions in this agent, in two lines.
     pub fn questions(&self) -> [&'static str; 2] {
-        let shown = "a shell command runs in the sandbox first; its own prompt then shows what it \
-                     changes, and a yes applies exactly that";
+        let shown = "in front of a person a shell command runs in the sandbox first; its own prompt then \
+                     shows what it changes, and a yes applies exactly that";
         let elsewhere = "what has no room there waits in `eclusa approvals`; where nobody sits, \
                          changes are discarded, and kept for a day (`eclusa changes`)";
         match &self.hooks {
@@ -17,8 +17,8 @@ impl AgentSpec {
             ],
             Some(hooks) if hooks.asks_rewritten != RewrittenAsk::Never => [shown, elsewhere],
             Some(_) => [
-                "it cannot show what a shell command changes: what needs an answer is refused, and \
-                 kept for a day (`eclusa changes apply N`)",
+                "it is not shown there what a shell command changes: what needs an answer is \
+                 refused, and kept for a day (`eclusa changes apply N`)",
                 "with `on_no_approver = \"queue\"` it waits in `eclusa approvals`, and a yes applies it",
             ],
         }

@@ -94,6 +94,11 @@ pub(crate) enum RewrittenAsk {
     Comments,
     /// The first hook rewrites, the second asks, and its reason is shown whole.
     SecondHook,
+    /// One answer rewrites and asks, and a message beside it is shown whole.
+    Message,
+    /// One answer rewrites, a message beside it is shown whole, and a rule in this file of the agent's has it ask;
+    /// what it then runs cannot write our state, so that the hook after the call takes it.
+    OwnRule(EntryFile),
 }
 
 /// Where an agent keeps its MCP servers.

@@ -30,7 +30,7 @@ mod ahead;
 pub(super) mod delegated;
 mod ticketed;
 
-pub(super) use ahead::{AheadTerms, PromptRoom};
+pub(super) use ahead::{AheadProof, AheadTerms, PromptRoom};
 pub(super) use ticketed::TicketedCommand;
 
 /// A session of another agent.

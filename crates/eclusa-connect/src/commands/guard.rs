@@ -114,6 +114,7 @@ pub(super) async fn run(global: &Global, args: GuardArgs) -> Result<Exit, Failur
         allow_net: Vec::new(),
         timeout: args.timeout,
         ticket: None,
+        ask: None,
         command: vec![row.command(&args.command, form)],
     };
     let relaying = screen.as_ref().map(AgentScreen::relay).transpose()?;

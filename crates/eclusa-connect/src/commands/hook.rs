@@ -220,6 +220,10 @@ async fn answer(
             let session = HookSession::open(global, event)?;
             Ok(event.answer_result(&after::record(&session, event).await?))
         }
+        HookEventKind::Asked => {
+            ahead::asked(&HookSession::open(global, event)?, event)?;
+            Ok(HookOutput::default())
+        }
         HookEventKind::SessionEnd => {
             let session = HookSession::open(global, event)?;
             after::end(&session).await?;

@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::json;
 
-use super::{MAX_BYTES, MAX_RUNS, PendingError, PendingOutcome, PendingTerms};
+use super::{MAX_BYTES, MAX_RUNS, PendingError, PendingOutcome, PendingRun, PendingTerms};
 use crate::{Change, Changes, Content, Durability, FileNode, Node, Workspace};
 
 struct World {
@@ -37,9 +37,9 @@ impl World {
         fs::File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
     }
 
-    fn keep(&self, call: u64, changes: &Changes, asked: bool) -> Result<(), PendingError> {
+    fn keep(&self, call: u64, changes: &Changes, asked: bool) -> Result<PendingRun, PendingError> {
         let terms = PendingTerms { asked, keep: Duration::from_secs(60) };
-        self.workspace.keep_pending(call, json!({"call": call}), changes, terms).map(drop)
+        self.workspace.keep_pending(call, json!({"call": call}), changes, terms)
     }
 }
 
@@ -111,10 +111,12 @@ fn what_nobody_is_asked_about_goes_first_and_what_has_no_room_is_refused() {
     }
     let calls = world.workspace.pending_calls();
     assert_eq!((calls.len(), calls.first(), calls.last()), (MAX_RUNS, Some(&1), Some(&110)));
+    // Whoever has the new one is told which had to go: the oldest that nobody is asked about.
+    assert_eq!(world.keep(111, &small(111), false).unwrap().dropped, [12]);
     let Some(Node::File(mut file)) = new("x") else { unreachable!() };
     (file.size, file.content) = (MAX_BYTES + 1, Content::InPlace);
     let large = Changes::of([change("b.txt", None, Some(Node::File(file)))]);
-    assert!(matches!(world.keep(111, &large, true), Err(PendingError::Full(_))));
+    assert!(matches!(world.keep(112, &large, true), Err(PendingError::Full(_))));
 }
 
 #[test]

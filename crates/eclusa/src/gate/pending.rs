@@ -143,6 +143,7 @@ pub(super) struct Keeping<'a> {
 struct KeptReference {
     reference: PendingRef,
     changes: Arc<Changes>,
+    dropped: Vec<u64>,
 }
 
 /// A run and what is known of it besides its changes.
@@ -203,7 +204,8 @@ impl<'a> Keeping<'a> {
             let terms = PendingTerms { asked: true, keep: self.setup.limits.keep };
             let run = self.write(question, terms).await?;
             let reference = PendingRef { call: run.call, sha256: run.sha256 };
-            Ok(KeptReference { reference, changes: Arc::new(run.changes) })
+            let dropped = run.dropped;
+            Ok(KeptReference { reference, changes: Arc::new(run.changes), dropped })
         };
         Ok(self.kept.get_or_try_init(keep).await?.reference)
     }
@@ -235,13 +237,23 @@ impl<'a> Keeping<'a> {
     }
 
     /// Keeps changes that nobody is asked about any more, unless they are kept. What cannot be kept is
-    /// gone, as is said anyway.
-    pub(super) async fn keep_discarded(&self) {
-        if self.is_kept() {
-            return;
+    /// gone, as is said anyway. What had to go to make room is told.
+    pub(super) async fn end(&self, discarded: bool, trail: &mut Trail) {
+        let mut dropped = self.kept.get().map_or_else(Vec::new, |it| it.dropped.clone());
+        if discarded && !self.is_kept() {
+            match self.write("", PendingTerms::DISCARDED).await {
+                Ok(run) => dropped = run.dropped,
+                Err(stop) => {
+                    tracing::debug!(why = %stop.message(), "discarded changes were not kept");
+                }
+            }
         }
-        if let Err(stop) = self.write("", PendingTerms::DISCARDED).await {
-            tracing::debug!(why = %stop.message(), "discarded changes were not kept");
+        if !dropped.is_empty() {
+            let calls: Vec<String> = dropped.iter().map(u64::to_string).collect();
+            trail.warnings.push(format!(
+                "to make room, what nobody is asked about was dropped, the oldest first: of calls {}",
+                calls.join(", ")
+            ));
         }
     }
 

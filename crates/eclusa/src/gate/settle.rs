@@ -173,8 +173,8 @@ async fn judge_and_commit(
     let settling =
         Settling { setup, run, ran: &ran, workspace, facts, kinds, groups, shown, lines, keeping };
     let outcome = settling.settle(&mut taken, staged, number, trail).await;
-    if let (Err(Stop::Discarded(_)), Some(keeping)) = (&outcome, &settling.keeping) {
-        keeping.keep_discarded().await;
+    if let Some(keeping) = &settling.keeping {
+        keeping.end(matches!(outcome, Err(Stop::Discarded(_))), trail).await;
     }
     outcome
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use eclusa::{
-    Answer, Approver, Decision, Mode, NotAsked, Question, ToolCall,
+    Answer, Approver, Decision, Mode, NotAsked, Question, TakeYes, ToolCall,
     approve::{Preview, QuestionAbout},
 };
 use futures::future::BoxFuture;
@@ -16,6 +16,8 @@ use serde_json::Value;
 use super::{AgentCall, AgentCallOutcome, delegated, one_line, ticketed::TicketedCommand};
 use crate::commands::{
     exec::ahead::{AheadOrder, AheadRun},
+    gates::GateParts,
+    surface::Surface,
     tickets::{ExecTicket, TicketAhead},
 };
 
@@ -29,8 +31,19 @@ pub(in crate::commands) struct AheadTerms {
     pub(in crate::commands) time: Duration,
     /// What the agent's prompt has room for.
     pub(in crate::commands) room: PromptRoom,
-    /// Whether the ticket is good only once the question was seen to go out.
-    pub(in crate::commands) marked: bool,
+    /// What proves that a person has said yes.
+    pub(in crate::commands) proof: AheadProof,
+}
+
+/// What proves that a person has said yes to what ran ahead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::commands) enum AheadProof {
+    /// That its ticket runs.
+    Ticket,
+    /// The same, once the question was seen to go out.
+    Mark,
+    /// That the question was seen to go out and the call has ended: the hook after it takes the changes.
+    AfterCall,
 }
 
 /// What a prompt has room for.
@@ -100,13 +113,18 @@ impl AgentCall<'_> {
             }
             Some(AheadRun::Unapplied(told)) => return Ok(Some(AgentCallOutcome::Denied(told))),
             Some(AheadRun::Unchanged(printed)) => (TicketAhead::Unchanged(printed), None),
-            Some(AheadRun::Kept(call, code)) => {
+            Some(AheadRun::Kept(call, code, told)) => {
                 let asks = noted.map(|it| AheadQuestion::new(call, code, &it));
-                let (by, marked) = match &asks {
-                    Some(_) => (Some(ASKED_BY.to_owned()), terms.marked),
-                    None => (None, false),
+                let by = || ASKED_BY.to_owned();
+                let ahead = match (&asks, terms.proof) {
+                    (None, _) => TicketAhead::Kept { call, by: None, marked: false },
+                    (Some(_), AheadProof::AfterCall) => TicketAhead::Told(told),
+                    (Some(_), proof) => {
+                        let marked = proof == AheadProof::Mark;
+                        TicketAhead::Kept { call, by: Some(by()), marked }
+                    }
                 };
-                (TicketAhead::Kept { call, by, marked }, asks)
+                (ahead, asks)
             }
         };
         let ticket = ExecTicket { ahead: Some(ahead), ..self.ticket(args, directory, mode) };
@@ -116,6 +134,16 @@ impl AgentCall<'_> {
 }
 
 impl super::AgentSession {
+    /// Applies what a command did when it ran ahead, as its agent's person was asked. Gives why it is not applied.
+    pub(in crate::commands) async fn take_ahead(
+        &self,
+        call: u64,
+    ) -> Result<Option<String>, String> {
+        let gate = self.ctx.gate(Surface::Ticket, GateParts::new(&self.store)).map_err(one_line)?;
+        let reply = gate.take(call, TakeYes::Ahead(Some(ASKED_BY.to_owned()))).await;
+        Ok(reply.stop().map(|it| it.message().into_owned()))
+    }
+
     /// Puts it on record that nobody took what a command did when it ran ahead.
     pub(in crate::commands) async fn not_taken(&self, call: u64) -> Result<(), String> {
         let participants = super::Participants::default();

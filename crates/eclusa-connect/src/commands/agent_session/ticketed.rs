@@ -11,6 +11,8 @@ use crate::{commands::tickets::ExecTicket, shell_quoted};
 /// Texts longer than this are not repeated on the command line.
 const MAX_SHOWN: usize = 4_000;
 
+const TICKET: &str = "--ticket";
+
 /// A command line that stands for a command.
 pub(in crate::commands) struct TicketedCommand {
     /// The number of the call in the log.
@@ -37,13 +39,14 @@ impl TicketedCommand {
         let name = kept.map_err(|err| format!("the ticket cannot be kept: {err}"))?;
         let program = env::current_exe().map_err(|err| format!("our program is lost: {err}"))?;
         let program = program.to_str().ok_or("the path of our program is not UTF-8")?;
-        let mut words = vec![program.to_owned(), "exec".to_owned()];
+        // The rules of an agent's own see how it begins.
+        let (exec, flag) = ("exec".to_owned(), TICKET.to_owned());
+        let mut words = vec![program.to_owned(), exec, flag, name.clone()];
         // The shell that runs it may have other variables than we.
         if let Some(state) = session.ctx.paths.state() {
             let state = state.to_str().ok_or("the path of the state is not UTF-8")?;
             words.extend(["--state".to_owned(), state.to_owned()]);
         }
-        words.extend(["--ticket".to_owned(), name.clone()]);
         if ticket.text.len() <= MAX_SHOWN {
             words.extend(["--".to_owned(), ticket.text.clone()]);
         }
@@ -53,6 +56,14 @@ impl TicketedCommand {
     /// The command line, for a shell.
     pub(in crate::commands) fn line(&self) -> String {
         self.words.iter().map(|it| shell_quoted(it)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The same, to tell what the command did, which whoever has seen the yes takes.
+    pub(in crate::commands) fn telling_line(&self) -> String {
+        let telling = |it: &String| if it == TICKET { "--ask".to_owned() } else { it.clone() };
+        let words = self.words.iter().take(3).map(telling);
+        let words = words.chain(self.words.iter().skip(3).cloned());
+        words.map(|it| shell_quoted(&it)).collect::<Vec<_>>().join(" ")
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) async fn record(session: &HookSession, event: &HookEvent) -> Result<R
         None => "unasked",
         Some(call) if call.tool != event.tool || call.input != digest(&event.input) => "differs",
         // It has a record of its own, and its output has been seen to.
-        Some(call) if call.ticket => return Ok(ResultNote::default()),
+        Some(call) if call.ticket => return ahead::ended(session, event).await,
         Some(_) => "ended",
     };
     // A command in the place of the one that was to run in our sandbox: somebody goes around us.

@@ -53,7 +53,7 @@ pub(super) async fn judge(
         ..session.participants(asking)
     };
     let is_shell = shell.is_some();
-    let may_run_ahead = in_sandbox && can_ask(session, event);
+    let may_run_ahead = in_sandbox && !is_queued(session) && ahead::asks(event, is_attended());
     let time = if may_run_ahead { ahead::time(session, event) } else { Duration::ZERO };
     let terms = || ahead::terms(session, event);
     let call = AgentCall {
@@ -68,6 +68,7 @@ pub(super) async fn judge(
     if is_shell {
         ahead::end_prompt(session).await?;
     }
+    ahead::forget_mark(session, event);
     asking.allow(time);
     let outcome = match mapped {
         // It passes the gate of our server, if that is what it is.
@@ -157,8 +158,12 @@ fn agent_asks(session: &HookSession, event: &HookEvent, in_sandbox: bool) -> boo
 
 /// True when somebody sits in front of the agent whom it asks.
 fn can_ask(session: &HookSession, event: &HookEvent) -> bool {
-    let queued = session.agent.ctx.config.on_no_approver == OnNoApprover::Queue;
-    event.can_ask(is_attended()) && !queued
+    event.can_ask(is_attended()) && !is_queued(session)
+}
+
+/// True when questions wait in the queue.
+fn is_queued(session: &HookSession) -> bool {
+    session.agent.ctx.config.on_no_approver == OnNoApprover::Queue
 }
 
 /// True when a call, as the model wrote it, names a ticket that is still good.
