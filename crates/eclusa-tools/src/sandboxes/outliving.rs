@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
-use eclusa_sandbox::{Outlives, Plan};
+use eclusa_sandbox::{Outlives, Plan, listening_ports};
 
 use super::{Sandboxes, running::RunError};
-use crate::owner::{JobHome, JobRecords, OwnerClient, heal_views, was_shown_anything};
+use crate::owner::{
+    JobHome, JobRecords, OwnerClient, OwnerError, heal_views, start_owner, was_shown_anything,
+};
 
 impl Sandboxes {
     /// The owner of a session, if it has one, and what its jobs have written and nobody has applied, the latest
@@ -26,6 +28,27 @@ impl Sandboxes {
                 Ok((OwnerClient::connect(&self.settings().state, session)?, layers))
             }
         }
+    }
+
+    /// Whether commands of a session are processes of their own, which do not share what they have.
+    pub(crate) fn are_apart(&self) -> bool {
+        matches!(self.settings().jobs, JobHome::Apart { .. })
+    }
+
+    /// Has the owner of a session hold the network of a command that serves something while it runs, so that later
+    /// commands reach it. `first` is its first process. True when that has been done.
+    pub(crate) fn share_network(&self, session: &str, first: i32) -> Result<bool, OwnerError> {
+        let settings = self.settings();
+        let JobHome::Apart { program, with_agent } = &settings.jobs else { return Ok(false) };
+        let Some(network) = self.0.sessions.network(session) else { return Ok(false) };
+        if listening_ports(first).is_empty() {
+            return Ok(false);
+        }
+        let owner = match OwnerClient::connect(&settings.state, session)? {
+            Some(owner) => owner,
+            None => start_owner(program, &settings.state, session, *with_agent)?,
+        };
+        owner.share(&network).map(|()| true)
     }
 
     /// Where jobs of a session that run have written to, the latest first.
