@@ -27,11 +27,13 @@ tainted = true
 """
 # What is another one each time, and what an agent adds because a hook has put a command in the place of another.
 OTHERS = ((r"[0-9a-f]{8}-[0-9a-f-]{27}", "ID"), (r"\b((Chunk|session|agent) ID|ID|PGID|PID|shellId)(:? )\w+", r"\1"),
-          (r"tasks/\w+", "tasks/ID"), (r"blob-[\w-]+", "blob-ID"), (r"ses_\w+", "ID"), (r'"nickname": ?"\w+"', "NAME"),
+          (r"tasks/\w+", "tasks/ID"), (r"agentId: \w+|\ba[0-9a-f]{16}\b", "ID"), (r"duration_ms: \d+", "TIME"),
+          (r"blob-[\w-]+", "blob-ID"), (r"ses_\w+", "ID"), (r'"nickname": ?"\w+"', "NAME"),
           (r'"id": "[^"]+"', "ID"), (r"\d+\.\d+ ?(seconds|s|ms)\b", "TIME"), (r"\b\d{6,}\b", "NUMBER"),
           (r"(\\n)*\[System\] Tool input parameters were modified by a hook before execution\.", ""))
 # Where an agent cannot be the same, and why.
-APART = {("claude-code", "stop"): "a server is a job of the session, and `eclusa jobs` ends it"}
+APART = {("claude-code", "stop"): "a server is a job of the session, and `eclusa jobs` ends it",
+         ("opencode", "serve"): "what goes on after a call is told"}
 class Session:
     """One agent on one day, with us or without."""
 

@@ -25,7 +25,8 @@ class Conversation:
             self.known = len(results)
         if self.waiting and len(results) > self.known:
             name = self.steps[self.at][0]
-            self.told[name], self.last = results[-1], results[-1]
+            # An agent may tell of others behind it, as of a shell that has ended meanwhile.
+            self.told[name] = self.last = results[self.known]
             self.media[name] = {it: request.count(data) for it, data in encoded().items()}
             self.at, self.waiting = self.at + 1, False
         self.known = len(results)
@@ -139,9 +140,9 @@ def day(agent, work, port):
         ("write", write("src/app.py", "def main():\n    print('demo')\n")),
         ("edit", edit("src/app.py", "'demo'", "'demo one'")),
         ("sed", shell("sed -i 's/demo/DEMO/' src/app.py && cat src/app.py")),
-        ("commit", shell("git add -A && git commit -qm 'first' && git status --short && git log --oneline | wc -l")),
+        ("commit", shell("git add src && git commit -qm 'first' && git status --short src && git log --oneline | wc -l")),
         ("cd", shell("cd src && pwd")),
-        ("where", shell("pwd; ls")),
+        ("where", shell("pwd; ls -1")),
         ("back", shell("cd %s && pwd" % work)),
         ("number", shell("wc -l < src/app.py")),
         ("serve", serves),
@@ -160,7 +161,7 @@ def day(agent, work, port):
         ("denied", shell("touch denied")),
         ("many lines", shell("seq 1 400 | tail -n 300")),
         END,
-        ("again", shell("cat src/app.py notes.txt; git status --short")),
+        ("again", shell("cat src/app.py notes.txt; git status --short | grep -v denied")),
         END,
     ]
     other = [("by another", shell("touch from-another && ls from-another"))]
