@@ -25,7 +25,7 @@ fn codex_line(world: &World, command: &str) -> String {
 fn a_directory_lasts_where_the_agent_keeps_it() {
     eclusa_testing::needs!(Namespaces);
     let world = World::with(UNASKED);
-    world.write("workspace/a b/c/file", "");
+    std::fs::create_dir_all(world.path("workspace/a b/c")).unwrap();
     let stands = |command: &str| {
         let ran = shell(&world, &format!("{{ {}\n}}; echo \"$?\"; pwd", line(&world, command)));
         let mut lines: Vec<String> = ran.out.lines().map(str::to_owned).collect();
