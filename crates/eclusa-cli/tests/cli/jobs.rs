@@ -32,7 +32,7 @@ pub(crate) fn start(world: &World, command: &str) -> Ran {
 }
 
 /// As the agent shows it: what a command printed, and behind it what is said besides.
-fn shown(ran: Ran) -> Ran {
+pub(crate) fn shown(ran: Ran) -> Ran {
     Ran { out: format!("{}{}", ran.out, ran.err), ..ran }
 }
 
