@@ -91,7 +91,7 @@ class Model(BaseHTTPRequestHandler):
             {"type": "message_stop"})])
 
     def openai(self, wanted):
-        offered, spaces = [], {}
+        offered, spaces, texts = [], {}, set()
         for tool in wanted.get("tools") or []:
             for inner in tool.get("tools") or [tool]:
                 name = inner.get("name") or inner.get("type")
@@ -99,11 +99,15 @@ class Model(BaseHTTPRequestHandler):
                     spaces[tool["name"] + "__" + name] = tool["name"], name
                     name = tool["name"] + "__" + name
                 offered.append(name)
+                texts |= {name} if inner.get("type") == "custom" else set()
         items = wanted.get("input") if isinstance(wanted.get("input"), list) else []
-        results = [it.get("output") for it in items if it.get("type") == "function_call_output"]
+        results = [it.get("output") for it in items if it.get("type") in ("function_call_output", "custom_tool_call_output")]
         if self.calls(offered, results):
             item = {"type": "function_call", "id": an_id("fc_"), "call_id": an_id("call_"), "name": self.tool,
                     "arguments": json.dumps(self.args), "status": "completed"}
+            if self.tool in texts:
+                item = {"type": "custom_tool_call", "id": an_id("ctc_"), "call_id": an_id("call_"), "name": self.tool,
+                        "input": self.args, "status": "completed"}
             if self.tool in spaces:
                 item["namespace"], item["name"] = spaces[self.tool]
         else:

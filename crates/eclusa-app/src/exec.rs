@@ -217,8 +217,8 @@ impl ExecReport<'_> {
     fn printed(&self) -> Printed {
         let ended_itself = self.ended.is_some() && self.reply.stop().is_none();
         let error = self.reply.error().filter(|_| !ended_itself).map(|it| self.in_words(it));
-        let text = self.reply.output().unwrap_or_default().to_owned();
-        Printed { text, notes: self.remarks(), error, code: self.exit().code() }
+        let (text, notes) = apart(self.reply.output().unwrap_or_default(), self.remarks());
+        Printed { text, notes, error, code: self.exit().code() }
     }
 
     fn in_words(&self, error: &str) -> String {
@@ -278,6 +278,30 @@ impl ExecReport<'_> {
             (None, None) => reply::exit(self.reply),
         }
     }
+}
+
+/// What a command printed, and what is said besides, each thing once: the lines in brackets at the end of a reply
+/// are for models that read nothing else.
+fn apart(reply: &str, remarks: Vec<String>) -> (String, Vec<String>) {
+    let (mut text, mut notes) = (reply, Vec::new());
+    while let Some((before, line)) = last_line(text)
+        && let Some(said) = line.strip_prefix('[').and_then(|it| it.strip_suffix(']'))
+        && remarks.iter().any(|it| said.starts_with(it.as_str()))
+    {
+        notes.insert(0, said.to_owned());
+        text = before;
+    }
+    let told = |it: &String| notes.iter().any(|note| note.starts_with(it.as_str()));
+    let mut all: Vec<String> = remarks.into_iter().filter(|it| !told(it)).collect();
+    all.extend(notes);
+    (text.to_owned(), all)
+}
+
+/// The last line of a text, and what stands before it.
+fn last_line(text: &str) -> Option<(&str, &str)> {
+    let text = text.strip_suffix('\n')?;
+    let at = text.rfind('\n').map_or(0, |it| it + 1);
+    Some((text.get(..at)?, text.get(at..)?))
 }
 
 /// What the command does not say itself: what was left out, whom it talked to, what was refused.

@@ -28,6 +28,9 @@ pub struct Analysis {
     pub fork_bomb: Option<String>,
     /// What would destroy a machine, a home or a disk, if anything would.
     pub catastrophe: Option<Catastrophe>,
+    /// Where its `cd`s leave the shell, from where it began, if everything in it goes well: a guess,
+    /// good for nothing that must be safe. `None`: it has none, or they cannot be followed.
+    pub left_in: Option<String>,
 }
 
 /// Reads `script`, and every command in it by the table of programs.
@@ -103,6 +106,9 @@ impl Analyser<'_> {
             self.analysis.catastrophe.get_or_insert(endless.with_command(line(script, span.start)));
         }
         let commands = commands::read(script, &syntax, &account.commands, outer);
+        if outer.depth == 0 && self.level == 0 {
+            self.analysis.left_in.clone_from(&commands.left_in);
+        }
         let feeds = catastrophe::between(&commands.list, &commands.starts, &syntax.second.pipes);
         let values = Bindings::collect(&commands.list, &feeds, &syntax.second, script);
         // Nothing that nobody knows is run without one of these.

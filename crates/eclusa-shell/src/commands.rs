@@ -19,6 +19,8 @@ pub(crate) struct CommandList {
     /// Where each begins.
     pub(crate) starts: Vec<usize>,
     pub(crate) doubts: Vec<(&'static str, usize)>,
+    /// Where it leaves its shell, if everything in it goes well.
+    pub(crate) left_in: Option<String>,
 }
 
 /// What is around a nested script or command.
@@ -93,10 +95,11 @@ pub(crate) fn read(
         }
         reader.bound = Vec::new();
     }
-    if follows {
-        working_directory::follow(source, &mut list, &spans);
-    }
-    CommandList { list, starts, doubts: reader.doubts }
+    let left_in = match follows {
+        true => working_directory::follow(source, &mut list, &spans),
+        false => None,
+    };
+    CommandList { list, starts, doubts: reader.doubts, left_in }
 }
 
 fn is_variable(part: &Part) -> bool {

@@ -24,6 +24,7 @@ pub(crate) mod execute;
 mod judge;
 mod judge_changes;
 pub(crate) mod ledger;
+mod own_files;
 mod pending;
 pub(crate) mod permit;
 mod picked;

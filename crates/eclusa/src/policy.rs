@@ -11,8 +11,8 @@ use crate::{Decision, PermissionClass, Reason, Source, Touch, Verdict};
 
 pub use bound_file::BoundFile;
 pub use call_view::{Author, CallView};
+pub use commands::{left_in, named_files, only_reads_files};
 pub(crate) use commands::{named_by, read_named};
-pub use commands::{named_files, only_reads_files};
 pub use effect_conditions::{Amount, EffectConditions};
 pub use effects::{
     Budget, ChangeTotals, EffectGroup, EffectKind, EffectKinds, EffectLimits, Effects,

@@ -8,7 +8,11 @@
 //!
 //! What cannot be read counts as tainted, spent and not granted, in the most careful mode.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use crate::{ChangeTotals, Hash, Mode};
 
@@ -29,7 +33,12 @@ pub struct SessionRecord {
     grants: Option<Arc<BTreeSet<String>>>,
     /// The mode that a person chose for it, if anybody did.
     mode: Option<Mode>,
+    /// The files that calls of it have made, and the digest of what they wrote to each last.
+    made: Option<Arc<Vec<(PathBuf, String)>>>,
 }
+
+/// The most files that it is known of that a session has made them; the oldest are forgotten.
+const MAX_MADE: usize = 256;
 
 /// Keeps what is known of sessions, by their names.
 pub trait SessionState: Send + Sync {
@@ -97,6 +106,21 @@ impl SessionRecord {
     /// A person chooses this mode for it.
     pub fn set_mode(&mut self, mode: Mode) {
         self.mode = Some(mode);
+    }
+
+    /// Whether a call of it has made this file, and written last what has this digest.
+    pub(crate) fn has_made(&self, path: &Path, digest: &str) -> bool {
+        let mut made = self.made.iter().flat_map(|it| it.iter());
+        made.any(|(made, last)| made == path && last == digest)
+    }
+
+    /// A call of it has made this file, or written it again.
+    pub(crate) fn note_made(&mut self, path: PathBuf, digest: String) {
+        let made = Arc::make_mut(self.made.get_or_insert_default());
+        made.retain(|(it, _)| *it != path);
+        made.push((path, digest));
+        let more = made.len().saturating_sub(MAX_MADE);
+        made.drain(..more);
     }
 
     /// True when there is nothing to keep.

@@ -40,6 +40,8 @@ pub enum Stop {
     NoApprover {
         /// Why a person must.
         why: String,
+        /// Whether a rule says so: one that allows does not help then.
+        by_rule: bool,
     },
     /// Nobody answered the question in time.
     ApprovalExpired,
@@ -234,8 +236,9 @@ impl Stop {
                 )
             }
             Stop::Denied { by, why } => format!("denied by {by}: {why}; nothing was run"),
-            Stop::NoApprover { why } => format!(
-                "not run: this call needs approval, and nobody is available to approve it: {why}; a person can run it in a terminal, add an allow rule, or choose another mode"
+            Stop::NoApprover { why, by_rule } => format!(
+                "not run: this call needs approval, and nobody is available to approve it: {why}; a person can {}",
+                ways(*by_rule)
             ),
             Stop::ApprovalExpired => {
                 return "nobody approved this call in time, so nothing was run; do not repeat it unless a person asks for it".into();
@@ -325,12 +328,22 @@ impl Stop {
     fn discarding(&self) -> Cow<'static, str> {
         match self {
             Stop::Denied { by, why } => format!("denied by {by}: {why}").into(),
-            Stop::NoApprover { why } => format!("they need approval, and nobody is available to approve them: {why}; a person can run it in a terminal, add an allow rule, or choose another mode").into(),
+            Stop::NoApprover { why, by_rule } => format!("they need approval, and nobody is available to approve them: {why}; a person can {}", ways(*by_rule)).into(),
             Stop::ApprovalExpired => "nobody approved them in time; do not repeat it unless a person asks for it".into(),
             Stop::Cancelled { .. } => "the call was cancelled".into(),
             Stop::Aborted { .. } => "a person ended this turn".into(),
             other => other.message(),
         }
+    }
+}
+
+/// What a person can do where nobody could be asked. An allow rule does not help against a rule that asks.
+fn ways(by_rule: bool) -> &'static str {
+    match by_rule {
+        true => {
+            "run it in a terminal, change the rule that asks, or have such questions wait for `eclusa approvals` (`on_no_approver = \"queue\"`)"
+        }
+        false => "run it in a terminal, add an allow rule, or choose another mode",
     }
 }
 

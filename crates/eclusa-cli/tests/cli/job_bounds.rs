@@ -13,7 +13,7 @@ fn line(world: &World, input: Value) -> String {
 }
 
 fn call(world: &World, command: &str) -> Ran {
-    shell(world, &line(world, json!({"command": command})))
+    crate::jobs::shown(shell(world, &line(world, json!({"command": command}))))
 }
 
 fn start(world: &World, command: &str) -> Ran {

@@ -17,7 +17,7 @@ fn world() -> World {
 }
 
 fn run(world: &World, input: Value) -> Ran {
-    shell(world, &rewritten(&claude(world, &before(world, "Bash", input))))
+    crate::jobs::shown(shell(world, &rewritten(&claude(world, &before(world, "Bash", input)))))
 }
 
 fn call(world: &World, command: &str) -> Ran {

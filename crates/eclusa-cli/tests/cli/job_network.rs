@@ -10,7 +10,7 @@ use crate::{
 };
 
 fn call(world: &World, input: Value) -> Ran {
-    shell(world, &rewritten(&claude(world, &before(world, "Bash", input))))
+    crate::jobs::shown(shell(world, &rewritten(&claude(world, &before(world, "Bash", input)))))
 }
 
 /// Looks for listeners that are no server of its own, and asks each for a host, as often as one comes and in every dress.

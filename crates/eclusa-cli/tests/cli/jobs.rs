@@ -24,11 +24,16 @@ fn line(world: &World, input: Value) -> String {
 }
 
 pub(crate) fn call(world: &World, command: &str) -> Ran {
-    shell(world, &line(world, json!({"command": command})))
+    shown(shell(world, &line(world, json!({"command": command}))))
 }
 
 pub(crate) fn start(world: &World, command: &str) -> Ran {
-    shell(world, &line(world, json!({"command": command, "run_in_background": true})))
+    shown(shell(world, &line(world, json!({"command": command, "run_in_background": true}))))
+}
+
+/// As the agent shows it: what a command printed, and behind it what is said besides.
+pub(crate) fn shown(ran: Ran) -> Ran {
+    Ran { out: format!("{}{}", ran.out, ran.err), ..ran }
 }
 
 pub(crate) fn jobs(world: &World) -> Vec<Value> {

@@ -40,6 +40,7 @@ mod hook;
 mod hook_attended;
 mod hook_faults;
 mod hook_foreign;
+mod hook_habits;
 mod hook_media;
 mod hook_names;
 mod hook_searches;

@@ -139,7 +139,7 @@ fn a_database_answers_through_its_socket_in_its_call_and_in_later_ones() {
         )
     };
     let ran = call(&format!("echo > made; {start}"));
-    assert!(ran.out.contains("as job 1"), "{ran:?}");
+    assert!(format!("{}{}", ran.out, ran.err).contains("as job 1"), "{ran:?}");
     let ran = call(&asks(50));
     assert!(ran.out.contains("100"), "{ran:?}");
     let ended = world.eclusa(&["jobs", "end", "1"]);
@@ -229,7 +229,12 @@ fn a_job_that_is_handed_a_descriptor_of_a_layer_never_writes_the_workspace() {
     let world = world();
     world.write("workspace/taker.py", TAKER);
     world.write("workspace/giver.py", GIVER);
-    let run = |input| shell(&world, &rewritten(&claude(&world, &before(&world, "Bash", input))));
+    let run = |input| {
+        crate::jobs::shown(shell(
+            &world,
+            &rewritten(&claude(&world, &before(&world, "Bash", input))),
+        ))
+    };
     let job = run(json!({"command": "/usr/bin/python3 taker.py", "run_in_background": true}));
     assert!(job.out.contains("as job"), "{job:?}");
     let says = |what: &str| {

@@ -38,6 +38,7 @@ pub(super) static CLAUDE_CODE: AgentSpec = AgentSpec {
         root_variable: Some("CLAUDE_PROJECT_DIR"),
         in_shell: true,
         can_rewrite: true,
+        keeps_directory: true,
         asks_rewritten: RewrittenAsk::Comments,
         can_ask: |event, attended| {
             attended && !matches!(event.mode.as_deref(), Some("bypassPermissions" | "dontAsk"))

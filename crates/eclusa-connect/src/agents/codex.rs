@@ -39,6 +39,7 @@ pub(super) static CODEX: AgentSpec = AgentSpec {
         root_variable: None,
         in_shell: true,
         can_rewrite: true,
+        keeps_directory: false,
         asks_rewritten: RewrittenAsk::OwnRule(OWN_RULES),
         can_ask: |_, _| false,
         read,

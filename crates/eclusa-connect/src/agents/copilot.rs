@@ -34,6 +34,7 @@ pub(super) static COPILOT: AgentSpec = AgentSpec {
         root_variable: None,
         in_shell: true,
         can_rewrite: true,
+        keeps_directory: false,
         asks_rewritten: RewrittenAsk::SecondHook,
         // After a yes to a command that we have rewritten it runs the one that was there before.
         can_ask: |_, _| true,
@@ -145,12 +146,26 @@ fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
         | "list_agents"
         | "skill"
         | "fetch_copilot_cli_documentation" => MappedCall::Internal(InternalTool::Bookkeeping),
+        // The database of its session, as long as the query stays in it.
+        "sql" if !leaves_database(input.text("query")?) => {
+            MappedCall::Internal(InternalTool::Bookkeeping)
+        }
         // Tools of servers are SERVER-TOOL, and nothing tells where one name ends.
         name => match name.strip_prefix("eclusa-") {
             Some(tool) => MappedCall::OwnServer { tool: tool.to_owned() },
             // `write_bash` types into a shell that runs: nobody can tell what that does.
             None => event.unknown(),
         },
+    })
+}
+
+/// Whether a query could reach other files than its database.
+fn leaves_database(query: &str) -> bool {
+    let query = query.to_ascii_lowercase();
+    let mut words = query.split(|it: char| !it.is_ascii_alphanumeric() && it != '_');
+    words.any(|it| {
+        ["attach", "vacuum", "load_extension", "pragma", "readfile", "writefile", "edit"]
+            .contains(&it)
     })
 }
 

@@ -31,6 +31,7 @@ pub(super) static CURSOR: AgentSpec = AgentSpec {
         root_variable: Some("CURSOR_PROJECT_DIR"),
         in_shell: true,
         can_rewrite: false,
+        keeps_directory: false,
         asks_rewritten: RewrittenAsk::Never,
         can_ask: |event, _| {
             let asks = ["beforeShellExecution", "beforeMCPExecution"];

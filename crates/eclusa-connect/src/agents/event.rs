@@ -101,7 +101,8 @@ pub(super) fn unknown_event(name: &str) -> String {
     format!("the event `{name}` is not known here")
 }
 
-/// By these an agent says that a command goes on while it does other things.
+/// By these an agent says that a command goes on while it does other things; Copilot CLI says
+/// `"mode": "async"`.
 const BACKGROUND: [&str; 2] = ["run_in_background", "is_background"];
 
 impl HookEvent {
@@ -167,8 +168,10 @@ impl HookEvent {
         if let (Some(start), Some(fields)) = (start, args.as_object_mut()) {
             fields.insert("cwd".to_owned(), start.into());
         }
-        let goes_on = |it: &&str| self.input.get(*it).and_then(Value::as_bool) == Some(true);
-        if let (true, Some(fields)) = (BACKGROUND.iter().any(goes_on), args.as_object_mut()) {
+        let said = |it: &&str| self.input.get(*it).and_then(Value::as_bool) == Some(true);
+        let goes_on = BACKGROUND.iter().any(said)
+            || self.input.get("mode").and_then(Value::as_str) == Some("async");
+        if let (true, Some(fields)) = (goes_on, args.as_object_mut()) {
             fields.insert("background".to_owned(), true.into());
         }
         mapped::call("bash", args)

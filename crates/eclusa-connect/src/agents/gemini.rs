@@ -43,6 +43,7 @@ pub(super) static GEMINI: AgentSpec = AgentSpec {
         root_variable: Some("GEMINI_PROJECT_DIR"),
         in_shell: true,
         can_rewrite: true,
+        keeps_directory: false,
         asks_rewritten: RewrittenAsk::Message,
         can_ask: |_, _| false,
         read,
@@ -161,8 +162,15 @@ fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {
         "invoke_agent" | "delegate_to_agent" | "codebase_investigator" | "complete_task" => {
             MappedCall::Internal(InternalTool::Subagent)
         }
-        "write_todos" | "ask_user" | "activate_skill" | "enter_plan_mode" | "exit_plan_mode"
-        | "get_internal_docs" | "update_topic" => MappedCall::Internal(InternalTool::Bookkeeping),
+        "write_todos"
+        | "ask_user"
+        | "activate_skill"
+        | "enter_plan_mode"
+        | "exit_plan_mode"
+        | "get_internal_docs"
+        | "update_topic"
+        | "list_background_processes"
+        | "read_background_output" => MappedCall::Internal(InternalTool::Bookkeeping),
         name if name.starts_with("tracker_") => MappedCall::Internal(InternalTool::Bookkeeping),
         _ => event.unknown(),
     })

@@ -34,6 +34,7 @@ pub(super) static OPENCODE: AgentSpec = AgentSpec {
         // Its plugin starts us without a shell.
         in_shell: false,
         can_rewrite: true,
+        keeps_directory: false,
         asks_rewritten: RewrittenAsk::Never,
         can_ask: |_, _| false,
         read,

@@ -68,6 +68,8 @@ pub(crate) struct HookSpec {
     pub(crate) in_shell: bool,
     /// True when a hook can put another command in the place of a shell command.
     pub(crate) can_rewrite: bool,
+    /// True when the next command starts where the last one has left its shell.
+    pub(crate) keeps_directory: bool,
     /// How it shows its person a command that we put there, and runs that after a yes.
     pub(crate) asks_rewritten: RewrittenAsk,
     /// True when the agent shows its person a question of ours instead of running the call. The

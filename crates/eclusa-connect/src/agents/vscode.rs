@@ -31,6 +31,7 @@ pub(super) static VSCODE: AgentSpec = AgentSpec {
         in_shell: true,
         // Whether a yes runs what we put there is untried.
         can_rewrite: false,
+        keeps_directory: false,
         asks_rewritten: RewrittenAsk::Never,
         can_ask: |_, _| true,
         read,

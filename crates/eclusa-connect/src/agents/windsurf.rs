@@ -26,6 +26,7 @@ pub(super) static WINDSURF: AgentSpec = AgentSpec {
         root_variable: None,
         in_shell: true,
         can_rewrite: false,
+        keeps_directory: false,
         asks_rewritten: RewrittenAsk::Never,
         can_ask: |_, _| false,
         read,

@@ -42,6 +42,10 @@ const STEERING: [&str; 31] = [
     "unset",
 ];
 
+/// Those of them that run other text here, or move the shell in ways that are not followed.
+const MOVING: [&str; 10] =
+    ["builtin", "chdir", "command", "coproc", "eval", "exec", "function", "popd", "pushd", "trap"];
+
 /// More places than this are not followed.
 const MAX_PLACES: usize = 16;
 
@@ -114,13 +118,19 @@ struct Trail {
     left: Vec<Place>,
 }
 
-/// Says of each command where the script stands, as far as that can be followed. `spans` are where the
-/// commands are in the text.
-pub(super) fn follow(script: &str, commands: &mut [Command], spans: &[(usize, usize)]) {
+/// Says of each command where the script stands, as far as that can be followed, and gives back where it
+/// leaves its shell if everything in it goes well. That is a guess: what sourced files and options do to
+/// `cd` is not thought of. `spans` are where the commands are in the text.
+pub(super) fn follow(
+    script: &str,
+    commands: &mut [Command],
+    spans: &[(usize, usize)],
+) -> Option<String> {
     // What is set there decides where `cd` goes.
     if ["CDPATH", "PWD", "<<"].iter().any(|it| script.contains(it)) {
-        return;
+        return None;
     }
+    let (mut sure, mut ends) = (true, false);
     let home = Place { path: String::new(), before: None };
     let mut trail = Trail { reached: home.clone(), here: vec![home], left: Vec::new() };
     let (mut end, mut first) = (0, true);
@@ -128,34 +138,43 @@ pub(super) fn follow(script: &str, commands: &mut [Command], spans: &[(usize, us
         if !first && start < end {
             // A substitution in a word of the command before: it has a shell of its own.
             if command.via.is_empty() {
-                return;
+                return None;
             }
             continue;
         }
         let between = script.get(end..start).unwrap_or("?");
         let joint = match first {
             true if between.trim().is_empty() => Joint::Next,
-            true => return,
-            false => match Joint::read(between) {
-                Some(joint) => joint,
-                None => return,
-            },
+            true => return None,
+            false => Joint::read(between)?,
         };
         (end, first) = (stop, false);
         if !command.via.is_empty() || command.background {
-            return;
+            return None;
         }
         if joint == Joint::Next {
             let left = std::mem::take(&mut trail.left);
             add(&mut trail.here, left);
         }
-        command.working_directories = Some(trail.directories());
+        if sure {
+            command.working_directories = Some(trail.directories());
+        }
         let next = script.get(stop..).unwrap_or_default().trim_start();
         let piped = joint == Joint::Pipe || (next.starts_with('|') && !next.starts_with("||"));
-        if trail.goes_on(command, piped).is_none() {
-            return;
-        }
+        sure &= !steers(command);
+        ends |= ["exit", "return"]
+            .iter()
+            .any(|it| command.words.first().and_then(Word::text).is_some_and(|name| name == **it));
+        trail.goes_on(command, piped)?;
     }
+    let rest = script.get(end..).unwrap_or_default().trim();
+    (!ends && (rest.is_empty() || rest == ";")).then_some(trail.reached.path)
+}
+
+/// Whether what follows need not stand where it seems to.
+fn steers(command: &Command) -> bool {
+    let name = command.words.first().and_then(Word::text);
+    name.is_none_or(|it| STEERING.contains(&&*it) || (&*it == "printf" && has_variable(command)))
 }
 
 impl Trail {
@@ -169,8 +188,10 @@ impl Trail {
 
     /// Follows one command; nothing where it cannot be followed.
     fn goes_on(&mut self, command: &Command, piped: bool) -> Option<()> {
-        let name = command.words.first()?.text()?;
-        if STEERING.contains(&&*name) || (&*name == "printf" && has_variable(command)) {
+        let name = command.words.first().map(Word::text);
+        // A variable is set, or a program runs whose name nobody knows.
+        let name = name.flatten().unwrap_or_default();
+        if MOVING.contains(&&*name) {
             return None;
         }
         // It may fail, and what stands behind `&&` is then passed over.

@@ -81,3 +81,47 @@ fn whatever_is_not_plain_is_not_followed() {
     let many: String = (0..20).map(|it| format!("cd d{it}; ")).collect();
     assert_eq!(stands(&format!("{many}ls")), None);
 }
+
+/// Where the shell is left may be guessed where nothing may be judged by it.
+#[test]
+fn where_a_script_leaves_its_shell_is_guessed() {
+    let left = |script: &str| analyse(script).left_in;
+    for (script, there) in [
+        ("cd a", "a"),
+        ("cd a && pwd", "a"),
+        ("cd 'a b' && make 2>&1 | tail -n 3", "a b"),
+        ("cd a; ls;", "a"),
+        ("cd /x/y && . .venv/bin/activate && pytest", "/x/y"),
+        ("export X=1 && cd a && make", "a"),
+        ("X=1; cd a\nls", "a"),
+        ("mkdir -p a/b && cd a/b && git init", "a/b"),
+        ("cd a && make && cd ..", ""),
+        ("cd a && echo $(date)", "a"),
+        ("bash -c 'cd a'", ""),
+    ] {
+        assert_eq!(left(script).as_deref(), Some(there), "{script}");
+    }
+    for script in [
+        "ls",
+        "(cd a && ls)",
+        "(cd a)",
+        "{ cd a; }",
+        "cd a || ls",
+        "cd a & ls",
+        "cd a | ls",
+        "cd a &",
+        "cd $x",
+        "cd a; exit 0",
+        "cd a && exec ls",
+        "cd a && eval 'cd b'",
+        "pushd a && ls",
+        "cd -",
+        "if cd a; then ls; fi",
+        "for x in a b; do cd $x; done",
+        "cat <<E\ncd a\nE",
+        "cd a && ls || true",
+        "f() { cd a; }; f",
+    ] {
+        assert_eq!(left(script), None, "{script}");
+    }
+}

@@ -1,6 +1,9 @@
 //! A command that somebody waits for: it ends when they go away, and tells how it goes.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use eclusa::{Job, one_line};
 use eclusa_sandbox::Cancel;
@@ -12,12 +15,19 @@ use crate::sandboxes::{CommandOrder, Ran, RunError, Sandboxes};
 /// is news.
 pub(super) type Watcher = Arc<dyn Fn(&[u8]) -> Option<(f64, String)> + Send + Sync>;
 
+/// How often it is looked whether a command that still runs serves something.
+const LOOK: Duration = Duration::from_secs(1);
+/// How often it is said that it still does: an owner that nobody asks for anything ends.
+const AGAIN: Duration = Duration::from_secs(300);
+
 /// Ends a command that nobody waits for any more.
 struct EndOnDrop(Arc<Mutex<RunningCommand>>);
 
 #[derive(Default)]
 struct RunningCommand {
     cancel: Option<Cancel>,
+    /// Its first process.
+    first: Option<i32>,
     gone: bool,
 }
 
@@ -39,7 +49,9 @@ pub(super) async fn run(
     job: &Job,
 ) -> Result<Ran, RunError> {
     let watch = EndOnDrop(Arc::default());
-    let watched = watch.0.clone();
+    let (watched, started) = (watch.0.clone(), watch.0.clone());
+    let shared = order.session.clone().filter(|_| sandboxes.are_apart());
+    let sharing = sandboxes.clone();
     let (tell, mut told) = tokio::sync::mpsc::channel::<(f64, String)>(8);
     let (ended, mut end) = tokio::sync::mpsc::channel::<()>(1);
     let mut reading = None;
@@ -59,6 +71,7 @@ pub(super) async fn run(
         let gone = {
             let mut watched = watched.lock().unwrap_or_else(PoisonError::into_inner);
             watched.cancel = Some(running.canceller());
+            watched.first = Some(running.first());
             watched.gone
         };
         if gone {
@@ -69,9 +82,18 @@ pub(super) async fn run(
             let _ = ended.try_send(());
         })
     });
+    let mut next = tokio::time::Instant::now() + LOOK;
     let ran = loop {
         tokio::select! {
             ran = &mut running => break ran,
+            () = tokio::time::sleep_until(next), if shared.is_some() => {
+                let first = started.lock().unwrap_or_else(PoisonError::into_inner).first;
+                let (session, sharing) = (shared.clone().unwrap_or_default(), sharing.clone());
+                let share = move || first.map(|it| sharing.share_network(&session, it));
+                let done = tokio::task::spawn_blocking(share).await;
+                let done = matches!(done, Ok(Some(Ok(true))));
+                next = tokio::time::Instant::now() + if done { AGAIN } else { LOOK };
+            }
             Some((fraction, line)) = told.recv() => job.progress(fraction, &line),
             Some(()) = end.recv() => reading = Some(job.reading_back()),
         }

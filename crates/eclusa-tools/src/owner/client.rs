@@ -102,6 +102,11 @@ impl OwnerClient {
         }
     }
 
+    /// Hands the network of a command over that still runs. Where the session has one, that stays.
+    pub(crate) fn share(self, network: &SharedNetwork) -> Result<(), OwnerError> {
+        self.ask(&Ask::Share, &network.descriptors()).map(drop)
+    }
+
     /// Hands a job over, and says which number it has.
     pub(crate) fn adopt(self, job: HeldJob) -> Result<u64, OwnerError> {
         let HeldJob { mut about, run, locks, network, kept } = job;

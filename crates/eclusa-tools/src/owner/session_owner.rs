@@ -190,6 +190,13 @@ impl SessionOwner {
         }
     }
 
+    /// Ends all jobs because the session is over: a later call of one that is taken up again need not be told.
+    fn end_with_session(&self) {
+        let all: Vec<u64> = locked(&self.0.jobs).keys().copied().collect();
+        self.end(None);
+        all.into_iter().for_each(|it| self.0.records.note_told(it));
+    }
+
     fn answer(
         &self,
         received: &mut Received,
@@ -211,6 +218,12 @@ impl SessionOwner {
                 let fds: io::Result<Vec<OwnedFd>> =
                     fds.iter().map(|it| it.try_clone_to_owned()).collect();
                 Ok((Answer::default(), fds.map_err(told)?, false))
+            }
+            Ask::Share => {
+                let network = SharedNetwork::from_descriptors(fds.collect());
+                let network = network.map_err(|err| err.to_string())?;
+                locked(&self.0.network).get_or_insert(network);
+                Ok((Answer::default(), Vec::new(), false))
             }
             Ask::Adopt { job, command, locks, network } => {
                 if fds.len() != command.saturating_add(locks).saturating_add(network) {
@@ -253,7 +266,7 @@ impl SessionOwner {
                 Ok((Answer::default(), Vec::new(), false))
             }
             Ask::Over => {
-                self.end(None);
+                self.end_with_session();
                 Ok((Answer::default(), Vec::new(), true))
             }
         }
@@ -329,7 +342,7 @@ impl SessionOwner {
                 tracing::debug!("a connection is not served: {err}");
             }
         }
-        self.end(None);
+        self.end_with_session();
         self.0.place.remove();
     }
 

@@ -42,6 +42,8 @@ impl Header {
 pub(super) enum Ask {
     /// The network of the session: its namespaces come with the answer.
     Network,
+    /// To hold the network of a command that still runs: it comes with the message.
+    Share,
     /// To hold this job. Its descriptors come with it: of the command, of its locks, of its network.
     Adopt { job: Box<JobAbout>, command: usize, locks: usize, network: usize },
     /// To end these jobs, or all. The answer comes when they have ended.

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use eclusa_sandbox::{Outlives, Plan};
+use eclusa_sandbox::{Outlives, Plan, listening_ports};
 
 use super::{SandboxSettings, Sandboxes, running::RunError};
-use crate::owner::{JobHome, JobRecords, OwnerClient, heal_views};
+use crate::owner::{JobHome, JobRecords, OwnerClient, OwnerError, heal_views, start_owner};
 
 /// What a command meets in its session.
 #[derive(Default)]
@@ -39,6 +39,27 @@ impl Sandboxes {
         let all = JobRecords::new(&self.settings().state).all().into_iter();
         let theirs = all.filter(|it| it.session == session && it.ended.is_none());
         theirs.map(|it| (it.job, it.command.chars().take(MAX_NAME).collect())).collect()
+    }
+
+    /// Whether commands of a session are processes of their own, which do not share what they have.
+    pub(crate) fn are_apart(&self) -> bool {
+        matches!(self.settings().jobs, JobHome::Apart { .. })
+    }
+
+    /// Has the owner of a session hold the network of a command that serves something while it runs, so that later
+    /// commands reach it. `first` is its first process. True when that has been done.
+    pub(crate) fn share_network(&self, session: &str, first: i32) -> Result<bool, OwnerError> {
+        let settings = self.settings();
+        let JobHome::Apart { program, with_agent } = &settings.jobs else { return Ok(false) };
+        let Some(network) = self.0.sessions.network(session) else { return Ok(false) };
+        if listening_ports(first).is_empty() {
+            return Ok(false);
+        }
+        let owner = match OwnerClient::connect(&settings.state, session)? {
+            Some(owner) => owner,
+            None => start_owner(program, &settings.state, session, *with_agent)?,
+        };
+        owner.share(&network).map(|()| true)
     }
 
     /// Where jobs of a session that run have written to, the latest first.

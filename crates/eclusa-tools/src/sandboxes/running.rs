@@ -122,6 +122,11 @@ pub enum RunError {
 }
 
 impl Running {
+    /// Its first process.
+    pub(crate) fn first(&self) -> i32 {
+        self.sandbox.group()
+    }
+
     /// Ends the command from elsewhere.
     pub fn canceller(&self) -> Cancel {
         self.sandbox.canceller()

@@ -93,6 +93,12 @@ impl SandboxSessions {
         new
     }
 
+    /// The network of a session, where a command of this program has one.
+    pub(super) fn network(&self, name: &str) -> Option<SharedNetwork> {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.get(name)?.network.get()?.clone()
+    }
+
     /// The session is over: what it has goes with the last of its commands.
     pub(super) fn end(&self, name: &str) {
         let ended = self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(name);

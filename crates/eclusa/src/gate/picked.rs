@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use super::settle::facts;
+use super::own_files::git_facts;
 use crate::{Changes, Preview, RepositoryFacts, Workspace, one_line};
 
 /// What a person picked, and what they left out.
@@ -51,7 +51,7 @@ impl PickedPart {
         let mut wanted = picked.clone();
         wanted.extend(folded.map(|it| it.path.clone()));
         let changes = Arc::new(changes.only(&wanted));
-        let facts = facts(workspace, &changes).await;
+        let facts = git_facts(workspace, &changes).await;
         PickedPart { changes, facts, declined }
     }
 

@@ -15,7 +15,7 @@ use crate::{
 const UNREAD: &str = "may have come in: what is kept of this session cannot be read";
 
 /// What is kept of the session. A keeper that panics has failed.
-fn load(setup: &Setup, run: &Run) -> Result<SessionRecord, SessionError> {
+pub(super) fn load(setup: &Setup, run: &Run) -> Result<SessionRecord, SessionError> {
     let load = || setup.sessions.load(&run.session);
     let loaded = catch_unwind(AssertUnwindSafe(load));
     let loaded = loaded.unwrap_or_else(|_panic| Err("it crashed".into()));

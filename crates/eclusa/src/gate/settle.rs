@@ -18,6 +18,7 @@ use crate::{
         commit::commit,
         edit_keys::edit_keys,
         judge_changes::{covers, judged},
+        own_files,
         pending::{Keeping, Ran, claim, note_refused},
         picked::PickedPart,
         sessions::grant_edits,
@@ -26,7 +27,6 @@ use crate::{
         staging::drop_staging,
         take::TakenRun,
     },
-    repository,
     stop::Decider,
 };
 
@@ -153,7 +153,7 @@ async fn judge_and_commit(
         return Err(denied("no workspace is set up for changes"));
     };
     let (call, changes) = (ran.call, ran.changes);
-    let facts = facts(workspace, changes).await;
+    let facts = own_files::facts(setup, run, workspace, changes).await;
     let kinds = effect_kinds(setup, call, changes, &facts);
     let FoldedChanges { rest, groups } = FoldedChanges::new(changes, &kinds, &facts);
     let shown = Arc::new(rest);
@@ -231,6 +231,9 @@ impl Settling<'_> {
                 give_back(setup, run, &counted);
             }
             let undo = committed?;
+            if applied.len() == self.kinds.iter().count() {
+                own_files::note(setup, run, applied, &self.kinds);
+            }
             note(trail, |it| it.budget = setup.state.policy.load().budget_spent(&counted.after));
             return Ok((undo, part.map(|it| it.describe())));
         }
@@ -375,13 +378,6 @@ async fn compare<T: Send + 'static>(
         take(&Diff::of(&changes, &workspace, Bounds::default()))
     });
     comparing.await.ok()
-}
-
-/// What git knows of the changes, read away from the threads that calls pass on; nothing where that fails.
-pub(super) async fn facts(workspace: &Workspace, changes: &Arc<Changes>) -> RepositoryFacts {
-    let (workspace, changes) = (workspace.clone(), changes.clone());
-    let reading = tokio::task::spawn_blocking(move || repository::facts(&workspace, &changes));
-    reading.await.unwrap_or_default()
 }
 
 /// What sort of thing each change is. A policy that panics holds them all for edits.

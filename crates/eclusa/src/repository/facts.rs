@@ -40,6 +40,8 @@ pub struct PathFacts {
     pub public: bool,
     /// Whether it is the file `.git` of a further working tree of the same repository.
     pub worktree: bool,
+    /// Whether a call of the session has made what is deleted there, and nobody has changed it since.
+    pub own: bool,
 }
 
 /// What git has of a file.

@@ -28,6 +28,8 @@ struct SessionText {
     grants: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mode: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    made: Vec<(PathText, String)>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -71,12 +73,14 @@ impl SessionRecord {
             SpentText { files: files.map(PathText::new).collect(), deleted, lines, bytes }
         });
         let grants = self.grants.iter().flat_map(|it| it.iter()).cloned();
+        let made = self.made.iter().flat_map(|it| it.iter());
         let text = SessionText {
             v: FORM,
             taint: self.taint.as_deref().map(str::to_owned),
             spent,
             grants: grants.collect(),
             mode: self.mode.map(|it| it.to_string()),
+            made: made.map(|(path, digest)| (PathText::new(path), digest.clone())).collect(),
         };
         // Nothing in it can fail to be written; an empty text is none that could be read.
         serde_json::to_string(&text).unwrap_or_default()
@@ -100,6 +104,9 @@ impl SessionRecord {
         for grant in text.grants {
             let grant = Hash::from_hex(&grant).ok_or("an answer that is kept cannot be read")?;
             record.grant(grant);
+        }
+        for (path, digest) in text.made {
+            record.note_made(path.path(), digest);
         }
         record.mode = text.mode.map(|it| it.parse()).transpose().map_err(|_unknown| {
             SessionError("the mode that is kept of it is none of this program".to_owned())

@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use eclusa::policy::left_in;
 use eclusa_config::jsonc;
 use rustix::{fs::OFlags, termios::tcgetwinsize};
 use serde_json::Value;
@@ -22,7 +23,7 @@ use crate::commands::{
     servers::gateway_lease::parent,
     tickets::ExecTicket,
 };
-use crate::{EntryFile, HookEvent, HookVerdict, ResultNote};
+use crate::{EntryFile, HookEvent, HookVerdict, ResultNote, shell_quoted};
 
 /// The first versions that were seen to run what a hook put there after a yes, by the packages' names.
 const CLAUDE_SINCE: (&str, [u32; 3]) = ("claude-code", [2, 1, 101]);
@@ -203,7 +204,7 @@ pub(super) fn asking(
     event: &HookEvent,
     command: &TicketedCommand,
 ) -> Result<(String, Option<String>), String> {
-    let line = command.line();
+    let line = staying(event, command.line());
     let Some(asks) = &command.asks else { return Ok((line, None)) };
     let whole = || format!("{}\n{}", asks.summary, asks.lines.join("\n"));
     let (line, ask, text) = match road(event) {
@@ -221,6 +222,23 @@ pub(super) fn asking(
     let prompt = OpenPrompt { ticket: command.ticket.clone(), call: asks.call, text };
     session.calls.keep_prompt(&prompt).map_err(|err| format!("it cannot be kept: {err}"))?;
     Ok((line, ask))
+}
+
+/// The line of a ticket where the next command starts where the last one has left its shell: the shell that
+/// runs the ticket goes where the command went, in which it had another.
+fn staying(event: &HookEvent, line: String) -> String {
+    let stays = event.agent.hooks.as_ref().is_some_and(|it| it.keeps_directory);
+    let background = event.input.get("run_in_background").and_then(Value::as_bool) == Some(true);
+    let moved = || {
+        let there = left_in(event.input.get("command")?.as_str()?)?;
+        let here = event.directory.as_ref().or(event.root.as_ref())?;
+        Some(shell_quoted(Path::new(here).join(there).to_str()?))
+    };
+    match moved().filter(|_| stays && !background) {
+        // Where it cannot go the command has ended all the same.
+        Some(there) => format!("{line} && {{ cd -- {there} 2>/dev/null || true; }}"),
+        None => line,
+    }
 }
 
 /// What the second hook asks about a command that has run; `None`: there is nothing to ask.

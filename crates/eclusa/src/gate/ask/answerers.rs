@@ -8,8 +8,8 @@ use tokio::sync::MutexGuard;
 
 use super::{required, tainted, waiting};
 use crate::{
-    Answer, AnswerGiven, Approver, CallUses, Event, Hash, NotAsked, OnNoApprover, Question, Rules,
-    Run, Stop, Validated,
+    Answer, AnswerGiven, Approver, CallUses, Event, Hash, NotAsked, OnNoApprover, Question, Reason,
+    Rules, Run, Source, Stop, Validated,
     audit::body::Approval,
     gate::{Setup, allowance, pending::Keeping, sessions},
     stop::Decider,
@@ -127,7 +127,11 @@ impl Inquiry<'_> {
             }
         }
         self.emit_asked(&mut progress);
-        let no_approver = || Stop::NoApprover { why: self.question.verdict.why().into_owned() };
+        let verdict = &self.question.verdict;
+        let rules = |it: &&Reason| matches!(it.source, Source::Rule | Source::Administrator);
+        let by_rule =
+            verdict.because.iter().filter(rules).any(|it| it.decision == verdict.decision);
+        let no_approver = || Stop::NoApprover { why: verdict.why().into_owned(), by_rule };
         let refusal = progress.unread.or_else(|| tainted::refusal(&self.question));
         Err(refusal.unwrap_or_else(no_approver))
     }

@@ -99,7 +99,8 @@ impl Rules {
                 EffectKind::Ephemeral
             } else if deletes(changes, &left, change) {
                 let directory = matches!(change.before, Some(Node::Directory { .. }));
-                EffectKind::Delete { saved: directory || facts.tracked == Tracked::Clean }
+                let saved = directory || facts.tracked == Tracked::Clean || facts.own;
+                EffectKind::Delete { saved }
             } else {
                 EffectKind::Edit
             }

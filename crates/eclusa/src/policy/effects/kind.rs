@@ -15,9 +15,10 @@ pub enum EffectKind {
     Git(GitFile),
     /// A file that is made, changed or moved.
     Edit,
-    /// A file that is deleted. `saved`: git has committed just what is deleted.
+    /// A file that is deleted. `saved`: git has committed just what is deleted, or the session has
+    /// made it itself.
     Delete {
-        /// Whether git has it.
+        /// Whether nothing is lost that was somebody's.
         saved: bool,
     },
     /// Leads out of the workspace.
