@@ -92,7 +92,7 @@ fn find(below: &std::path::Path, name: &str) -> Option<std::path::PathBuf> {
 #[test]
 fn eclusa_alone_says_which_jobs_ended_with_the_machine() {
     let world = World::new();
-    world.eclusa(&["run", "note", "text=x", "--yes"]);
+    world.eclusa(&["--mode", "yolo", "run", "note", "text=x"]);
     let undo =
         find_directory(&world.path("."), "undo").unwrap_or_else(|| world.store_of_workspace());
     let place = undo.join("jobs/1");

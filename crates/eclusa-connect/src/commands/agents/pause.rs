@@ -19,6 +19,7 @@ use eclusa::{
 };
 use eclusa_app::{context::AppContext, gates::GateParts, person};
 use eclusa_term::timestamp::Timestamp;
+use eclusa_tools::running_jobs;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -83,10 +84,10 @@ fn unreadable(file: &Path, why: &dyn std::fmt::Display) -> String {
     format!("whether the agent is paused cannot be read from `{file}` ({why})")
 }
 
-/// The agents that are paused now, a line for each.
+/// The agents that are paused now and the jobs that run, a line for each.
 pub(super) fn lines(paths: &Paths) -> Vec<String> {
     let paused = |it: &&AgentSpec| Some(format!("{}: {}", it.name, refusal(paths, it.name)?));
-    crate::AGENTS.iter().filter_map(paused).collect()
+    crate::AGENTS.iter().filter_map(paused).chain(running_jobs(&paths.undo())).collect()
 }
 
 /// Pauses an agent, or ends its pause.
