@@ -84,11 +84,7 @@ pub(super) fn add(
 }
 
 /// What is told of the answer to this question is due now.
-pub(super) fn tell_answer(
-    tx: &Transaction<'_>,
-    question: u64,
-    now: u64,
-) -> Result<(), StoreError> {
+pub(super) fn tell_answer(tx: &Transaction<'_>, question: u64, now: u64) -> Result<(), StoreError> {
     let sql = "UPDATE notifications SET due = ?2 WHERE question = ?1 AND event = 'answered'";
     let row = params![to_sql(question), to_sql(now)];
     tx.connection.execute(sql, row).in_store(tx.path).map(drop)

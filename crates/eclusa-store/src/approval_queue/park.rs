@@ -142,8 +142,7 @@ fn recent_no(
         let by: Option<String> = row.get(1)?;
         let reason: String = row.get::<_, Option<String>>(2)?.unwrap_or_default();
         let word: String = row.get(3)?;
-        let answer =
-            if word == "instead" { Answer::Instead(reason) } else { Answer::No(reason) };
+        let answer = if word == "instead" { Answer::Instead(reason) } else { Answer::No(reason) };
         Ok(ParkOutcome::RecentlyRefused {
             id: from_sql(row.get(0)?),
             by: by.unwrap_or_default(),
