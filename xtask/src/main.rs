@@ -8,6 +8,7 @@ use std::{collections::BTreeSet, fs, process::ExitCode};
 
 use serde_json::Value;
 use xtask::{
+    mission,
     mutants::{LISTS, Mutant, all, read},
     source::root,
 };
@@ -21,7 +22,9 @@ Usage: cargo xtask ci [STEP…]          steps of CI, each alone; without a step
        cargo xtask mutants [WORD…]     makes mistakes whose name has one of these words, or all
        cargo xtask mutants --changed   those whose files changed since all were noticed, by workshop/last.json
        cargo xtask mutants --since REVISION
-       cargo xtask mutants --all";
+       cargo xtask mutants --all
+       cargo xtask rows [ITEM…]        makes the mistake of each row of workshop/mission.md that has one: exactly
+                                       the test that the row names must notice it";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -31,6 +34,7 @@ fn main() -> ExitCode {
         ["all", checks @ ..] => script("scripts/all", checks),
         ["pages"] => script("scripts/pages", &[]),
         ["mutants", chosen @ ..] => mutants(chosen),
+        ["rows", items @ ..] => rows(items),
         _ => Err(USAGE.to_owned()),
     };
     match done {
@@ -67,11 +71,31 @@ fn mutants(words: &[&str]) -> Result<ExitCode, String> {
             all.into_iter().filter(named).collect()
         }
     };
+    make(&chosen)
+}
+
+/// The mistakes of these rows of the mission, or of all that have one.
+fn rows(items: &[&str]) -> Result<ExitCode, String> {
+    let page = fs::read_to_string(root().join("workshop/mission.md"));
+    let page = page.map_err(|err| format!("workshop/mission.md: {err}"))?;
+    let mut chosen = all()?;
+    let wrong = mission::unmatched_mutants(&page, &chosen);
+    if !wrong.is_empty() {
+        return Err(wrong.join("\n"));
+    }
+    let named = |it: &Mutant| it.rows.iter().any(|row| items.contains(&row.as_str()));
+    chosen.retain(|it| !it.rows.is_empty() && (items.is_empty() || named(it)));
+    let covered: BTreeSet<&String> = chosen.iter().flat_map(|it| &it.rows).collect();
+    println!("{} of {} rows have a mistake", covered.len(), mission::proofs(&page).len());
+    make(&chosen)
+}
+
+fn make(chosen: &[Mutant]) -> Result<ExitCode, String> {
     if chosen.is_empty() {
         println!("no mistake is to be made");
         return Ok(ExitCode::SUCCESS);
     }
-    match mutation_check::check(&chosen) {
+    match mutation_check::check(chosen) {
         Ok(0) => Ok(ExitCode::SUCCESS),
         Ok(survivors) => {
             println!("{survivors} mistakes were not noticed");

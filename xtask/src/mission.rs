@@ -1,7 +1,9 @@
 //! The table of `workshop/mission.md`: every item of the mission once, every test that it names is
 //! there, and one of them says itself that it proves the item.
 
-use crate::source::Source;
+use std::collections::BTreeMap;
+
+use crate::{mutants::Mutant, source::Source};
 
 /// How many items each part of the mission has.
 const PARTS: [(&str, usize); 6] =
@@ -41,6 +43,29 @@ pub fn complaints(page: &str, sources: &[Source]) -> Vec<String> {
     }
     wrong.extend(facts(page, sources));
     wrong
+}
+
+/// Every item of the page, with what proves it.
+pub fn proofs(page: &str) -> BTreeMap<&str, Vec<&str>> {
+    let rows = (1..).zip(page.lines()).filter_map(|(n, line)| row(n, line).or(fact(n, line)));
+    rows.map(|it| (it.item, quoted(it.proof).collect())).collect()
+}
+
+/// What is wrong with the mutants that say which rows they belong to.
+pub fn unmatched_mutants(page: &str, mutants: &[Mutant]) -> Vec<String> {
+    let proofs = proofs(page);
+    let rows = mutants.iter().flat_map(|it| it.rows.iter().map(move |row| (it, row)));
+    let wrong = rows.filter_map(|(mutant, row)| {
+        let (name, proof) = (&mutant.name, mutant.proof());
+        match proofs.get(row.as_str()) {
+            None => Some(format!("`{name}` is for {row}, which is no item of the mission")),
+            Some(named) if !named.contains(&proof.as_str()) => {
+                Some(format!("`{name}` is noticed by `{proof}`, which the row {row} does not name"))
+            }
+            Some(_) => None,
+        }
+    });
+    wrong.collect()
 }
 
 /// What is wrong with the rows of facts. Each letter has at least one.

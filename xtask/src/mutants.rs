@@ -28,6 +28,10 @@ pub struct Mutant {
     /// The crate that the test binary belongs to.
     #[serde(default = "library")]
     pub package: String,
+    /// The items of workshop/mission.md that the test proves: then it is one test, by its whole name, and
+    /// the row of each item names it.
+    #[serde(default)]
+    pub rows: Vec<String>,
     /// The edits that make the mistake.
     pub edit: Vec<Edit>,
 }
@@ -83,6 +87,12 @@ pub fn all() -> Result<Vec<Mutant>, String> {
 }
 
 impl Mutant {
+    /// The test that must notice it, as workshop/mission.md names tests.
+    pub fn proof(&self) -> String {
+        let test = self.test.as_deref().unwrap_or_default();
+        format!("{}::{test}::{}", self.package.replace('-', "_"), self.only)
+    }
+
     /// True where the tests that must notice it start the program.
     pub fn builds_program(&self) -> bool {
         self.package == "eclusa-cli"

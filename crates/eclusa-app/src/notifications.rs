@@ -51,6 +51,7 @@ impl AppContext {
         let target = |it: &NotificationSettings| NotificationTarget {
             name: it.name.clone(),
             after: it.after,
+            answers: it.answers,
         };
         let targets = self.config.notifications.iter().map(target).collect();
         store.approval_queue(targets)

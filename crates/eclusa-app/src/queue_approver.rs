@@ -97,14 +97,15 @@ impl Approver for QueueApprover {
         wait: bool,
     ) -> BoxFuture<'a, Result<AnswerGiven, NotAsked>> {
         Box::pin(async move {
-            if wait {
-                return tokio::select! {
+            let said = match wait {
+                true => tokio::select! {
                     said = self.queue.submit(question, true) => said,
                     never = self.tell(question) => match never {},
-                };
-            }
-            let said = self.queue.submit(question, false).await;
-            if let (Some(sender), Err(NotAsked::Parked(_))) = (&self.sender, &said) {
+                },
+                false => self.queue.submit(question, false).await,
+            };
+            // That it waits, or was answered.
+            if let (Some(sender), Err(NotAsked::Parked(_)) | Ok(_)) = (&self.sender, &said) {
                 // What cannot be sent now is sent by whoever looks next.
                 drop(tokio::time::timeout(PARKING, sender.send_due()).await);
             }

@@ -37,8 +37,18 @@ impl RaisedPolicy {
 
     /// Has every call asked about for this reason, and denied in the mode that never asks.
     #[must_use]
-    pub fn asked(mut self, mode: Mode, origin: &'static str, why: &str) -> RaisedPolicy {
+    pub fn asked(self, mode: Mode, origin: &'static str, why: &str) -> RaisedPolicy {
         let decision = if mode == Mode::Yolo { Decision::Deny } else { Decision::Ask };
+        self.raised_to(decision, origin, why)
+    }
+
+    /// Has every call denied for this reason.
+    #[must_use]
+    pub fn denied(self, origin: &'static str, why: &str) -> RaisedPolicy {
+        self.raised_to(Decision::Deny, origin, why)
+    }
+
+    fn raised_to(mut self, decision: Decision, origin: &'static str, why: &str) -> RaisedPolicy {
         let text = why.to_owned();
         self.call = Some(Box::new(move |verdict| {
             let (origin, text) = (origin.into(), text.clone().into());

@@ -2,7 +2,7 @@
 //! where to look, and answers nothing.
 
 use eclusa::{
-    approve::{DueNotification, NotificationEvent},
+    approve::{DueNotification, NotificationEvent, QuestionState},
     one_line,
     settings::NotificationKind,
 };
@@ -73,6 +73,7 @@ impl NotificationText<'_> {
         let what = match self.due.event {
             NotificationEvent::Asked => "waits for approval",
             NotificationEvent::Escalated => "still waits for approval, and others may answer now",
+            NotificationEvent::Answered => "was answered",
         };
         let (tool, name) = (one_line(&queued.question.tool), one_line(self.name));
         format!("{tool} in {name} {what} ({left} left)")
@@ -112,6 +113,12 @@ impl NotificationText<'_> {
             let args = question.shown_args.as_ref().unwrap_or(&question.args).to_string();
             let args: String = args.chars().take(MAX_ARGS).collect();
             data.insert("args".to_owned(), args.into());
+        }
+        if let (NotificationEvent::Answered, Some(data)) = (self.due.event, data.as_object_mut()) {
+            let approved = matches!(queued.state, QuestionState::Approved | QuestionState::Taken);
+            data.insert("approved".to_owned(), approved.into());
+            data.insert("answer".to_owned(), queued.answer.clone().into());
+            data.insert("by".to_owned(), queued.decided_by.clone().into());
         }
         json!({"type": format!("approval.{}", self.due.event.as_str()), "data": data})
     }

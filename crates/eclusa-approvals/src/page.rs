@@ -51,6 +51,7 @@ pub(crate) struct Offers {
     pub(crate) review: bool,
     pub(crate) always: bool,
     pub(crate) edit: bool,
+    pub(crate) instead: bool,
 }
 
 /// What a person has not seen whole is allowed this once at most. What ran already cannot be edited
@@ -63,6 +64,7 @@ pub(crate) fn offers(question: &Question) -> Offers {
         review: question.offers_review(),
         always: whole && question.can_always && question.grant.is_some(),
         edit: question.can_edit() && question.shown_args.is_none(),
+        instead: question.offers_instead(),
     }
 }
 
@@ -130,7 +132,7 @@ const HELP: &str = "<dialog id=\"help\" aria-labelledby=\"help-title\"><h2 id=\"
 <dt><kbd>a</kbd></dt><dd>always: shows the rule first</dd>\
 <dt><kbd>e</kbd></dt><dd>edit the call</dd>\
 <dt><kbd>f</kbd></dt><dd>only some files of its changes</dd>\
-<dt><kbd>n</kbd></dt><dd>no, with a reason</dd>\
+<dt><kbd>n</kbd></dt><dd>no, with a reason</dd><dt><kbd>i</kbd></dt><dd>answer in place of the tool</dd>\
 <dt><kbd>q</kbd> <kbd>q</kbd></dt><dd>no, and end the agent’s turn</dd>\
 <dt><kbd>x</kbd></dt><dd>mark identical ones: which of them to answer</dd>\
 <dt><kbd>Y</kbd></dt><dd>yes to all of them that are marked</dd>\

@@ -36,6 +36,8 @@ pub struct NotificationSettings {
     pub show_args: bool,
     /// It is told of questions that still wait after this time.
     pub after: Duration,
+    /// Whether it is told of answers, too.
+    pub answers: bool,
     /// Where it is written: `file:line`.
     pub origin: String,
 }
@@ -75,6 +77,9 @@ pub(super) struct Notification {
     show: Option<Keyword<ShownPart>>,
     /// Only of questions that still wait after this time; 10s more than the one before unless said.
     after: Option<Spanned<String>>,
+    /// Whether it is told of answers, too: which tool, whether it may go on, and who said so. For a
+    /// `webhook` or a `command`.
+    answers: Option<Spanned<bool>>,
 }
 
 /// The page where approvals are answered.
@@ -155,6 +160,12 @@ fn read(
         source.wrong(Problem::new(&secret.span, "only a webhook is signed with a secret"));
         return None;
     }
+    let by_people = matches!(kind, NotificationKind::Slack | NotificationKind::Ntfy);
+    if let Some(answers) = it.answers.as_ref().filter(|it| it.it && by_people) {
+        let text = "only a webhook or a command is told of answers";
+        source.wrong(Problem::new(&answers.span, text));
+        return None;
+    }
     let after = match &it.after {
         Some(after) => source.keep(&after.span, units::time(&after.it))?,
         None => STEP.saturating_mul(u32::try_from(position).unwrap_or(u32::MAX)),
@@ -166,6 +177,7 @@ fn read(
         secret: it.secret.as_ref().map(|it| it.it.clone()),
         show_args: it.show.is_some_and(|it| it.0 == ShownPart::Args),
         after,
+        answers: it.answers.as_ref().is_some_and(|it| it.it),
         origin: source.origin(span),
     })
 }

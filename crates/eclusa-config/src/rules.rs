@@ -54,6 +54,12 @@ pub(super) fn read(
         let all = classes.it.as_slice().iter().map(|it| it.0);
         rule = or_wrong(source, &classes.span, rule, |rule| rule.class(all));
     }
+    if let Some(is) = it.read_only {
+        rule = rule.read_only(is);
+    }
+    if let Some(is) = it.destructive {
+        rule = rule.destructive(is);
+    }
     for (pointer, condition) in &it.arg {
         let matcher = matcher(&condition.it);
         rule = or_wrong(source, &condition.span, rule, |rule| rule.arg(pointer, matcher?));

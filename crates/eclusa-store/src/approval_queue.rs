@@ -222,8 +222,8 @@ impl SubmittedQuestion {
             }
             ParkOutcome::Queued(id) => Err(NotAsked::Parked(id)),
             ParkOutcome::Answered { id, taken } => Ok(said(id, taken)),
-            ParkOutcome::RecentlyRefused { id, by, reason } => {
-                Ok(said(id, (Answer::No(reason), by, Vec::new())))
+            ParkOutcome::RecentlyRefused { id, by, answer } => {
+                Ok(said(id, (answer, by, Vec::new())))
             }
             ParkOutcome::Over(id) => {
                 Err(NotAsked::Failed(format!("approval {id} about the same run is over already")))

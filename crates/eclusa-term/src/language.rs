@@ -49,6 +49,8 @@ pub enum Phrase {
     NotAnAnswer,
     /// Why the person says no.
     Why,
+    /// What the person answers in place of the tool.
+    Instead,
     /// What a grant holds for.
     ForThisSession,
     /// The rule that would be written, and in which file.
@@ -120,6 +122,7 @@ impl Phrase {
             Phrase::TypeYesOrNo => ("Please type y or n (? for help)", "Digite y (sim) ou n (não); ? mostra a ajuda", "Escriba y (sí) o n (no); ? muestra la ayuda"),
             Phrase::NotAnAnswer => ("`{}` is not an answer: type y or n (? for help)", "`{}` não é uma resposta: digite y (sim) ou n (não); ? mostra a ajuda", "`{}` no es una respuesta: escriba y (sí) o n (no); ? muestra la ayuda"),
             Phrase::Why => ("Why? (shown to the model; may be empty) ", "Por quê? (o modelo verá; pode ficar vazio) ", "¿Por qué? (el modelo lo verá; puede quedar vacío) "),
+            Phrase::Instead => ("Result for the model, as yours (empty: back): ", "Resultado para o modelo, como seu (vazio: voltar): ", "Resultado para el modelo, como suyo (vacío: volver): "),
             Phrase::ForThisSession => ("s: {}, for the rest of this session", "s: {}, até o fim desta sessão", "s: {}, hasta el final de esta sesión"),
             Phrase::RuleForWorkspace => ("This rule would be added for this workspace ({}):", "Esta regra seria adicionada para este espaço de trabalho ({}):", "Esta regla se añadiría para este espacio de trabajo ({}):"),
             Phrase::RuleForEverywhere => ("Type `everywhere` to add it for every workspace ({}).", "Digite `everywhere` para adicioná-la em todos os espaços de trabalho ({}).", "Escriba `everywhere` para añadirla en todos los espacios de trabajo ({})."),

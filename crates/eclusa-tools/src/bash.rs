@@ -34,7 +34,7 @@ mod unsigned;
 mod tests;
 
 pub use background::{Jobs, JobsArgs};
-pub use job_view::{JobView, jobs_of, running_jobs};
+pub use job_view::{JobView, jobs_of, lost_jobs, running_jobs};
 pub use program::{ProgramRun, run_program};
 
 use background::Background;

@@ -43,7 +43,8 @@ mod write;
 
 pub use apply_patch::ApplyPatch;
 pub use bash::{
-    Bash, BashArgs, JobView, Jobs, JobsArgs, ProgramRun, jobs_of, run_program, running_jobs,
+    Bash, BashArgs, JobView, Jobs, JobsArgs, ProgramRun, jobs_of, lost_jobs, run_program,
+    running_jobs,
 };
 pub use delete::Delete;
 pub use edit::EditFile;

@@ -305,6 +305,8 @@ pub enum Answer {
     Only(Vec<PathBuf>),
     /// Do this instead; it is validated, reviewed and judged like any other call.
     Edit(Value),
+    /// Do not: this text is the result, as that person's ([`Question::offers_instead`]).
+    Instead(String),
     /// Do not, and tell the model this.
     No(String),
     /// Do not, and end the whole turn.
@@ -348,6 +350,11 @@ impl Question {
         self.about == QuestionAbout::Running
     }
 
+    /// Whether a person can answer in place of the tool: not while it runs.
+    pub fn offers_instead(&self) -> bool {
+        !matches!(self.about, QuestionAbout::Hosts(_))
+    }
+
     /// Why the yes of this person would not count here; `None` where it does.
     pub fn refusal(&self, vote: &Vote) -> Option<String> {
         self.verdict.requirements().find_map(|it| it.refusal(vote, &self.principal))
@@ -365,6 +372,7 @@ impl Answer {
             Answer::Always => "always",
             Answer::Only(_) => "only",
             Answer::Edit(_) => "edit",
+            Answer::Instead(_) => "instead",
             Answer::No(_) => "no",
             Answer::Abort => "abort",
         }
@@ -372,7 +380,7 @@ impl Answer {
 
     /// Whether the call may go on, as it is or edited.
     pub fn is_yes(&self) -> bool {
-        !matches!(self, Answer::No(_) | Answer::Abort)
+        !matches!(self, Answer::Instead(_) | Answer::No(_) | Answer::Abort)
     }
 }
 

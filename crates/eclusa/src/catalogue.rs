@@ -43,7 +43,7 @@ pub fn sentence(code: &str, language: Language) -> Option<&'static str> {
 
 /// Code, Portuguese, Spanish.
 #[rustfmt::skip]
-const SENTENCES: [(&str, &str, &str); 31] = [
+const SENTENCES: [(&str, &str, &str); 32] = [
     ("unknown_tool", "ferramenta desconhecida", "Tool no encontrada"),
     ("tool_unavailable", "ferramenta indisponível", "herramienta no disponible"),
     ("malformed_call", "a chamada não pode ser lida", "la llamada no se puede leer"),
@@ -52,6 +52,7 @@ const SENTENCES: [(&str, &str, &str); 31] = [
     ("denied_by_review", "recusada por um revisor; nada foi executado", "rechazada por un revisor; no se ejecutó nada"),
     ("denied_by_policy", "comando bloqueado por uma regra; nada foi executado", "rechazada por una regla; no se ejecutó nada"),
     ("denied_by_person", "recusada por uma pessoa; nada foi executado", "Acción cancelada por usuario"),
+    ("answered_by_person", "uma pessoa respondeu no lugar da ferramenta; nada foi aplicado", "una persona respondió en lugar de la herramienta; no se aplicó nada"),
     ("approver_failed", "quem devia aprovar falhou; nada foi executado", "falló quien debía aprobarla; no se ejecutó nada"),
     ("denied_by_checkpoint", "o ponto de controle não foi confirmado; nada foi executado", "el punto de control no se confirmó; no se ejecutó nada"),
     ("denied_by_reverse_thinking", "o raciocínio inverso desaconselhou a chamada; nada foi executado", "el razonamiento inverso desaconsejó la llamada; no se ejecutó nada"),

@@ -4,7 +4,8 @@ use crate::words;
 
 /// What holds for every call of a tool: facts, never decisions.
 ///
-/// `read_only` and `destructive` are labels for people and reports, and no rule reads them.
+/// `read_only` and `destructive` are labels for people and reports. No default reads them, and no rule
+/// that does not ask for them ([`Rule::read_only`](crate::Rule::read_only)).
 ///
 /// ```
 /// use eclusa::prelude::*;

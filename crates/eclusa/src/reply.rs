@@ -137,6 +137,12 @@ impl Ended {
         }
     }
 
+    /// What the record says of why: the tool's own output is not among it, a person's is.
+    pub(crate) fn recorded_message(&self) -> Option<&str> {
+        let answered = self.stop.as_ref().is_some_and(Stop::is_answer);
+        (self.is_error || answered).then_some(self.message.as_str())
+    }
+
     /// It ran, and nothing of what it would have changed was applied: the reason heads its output.
     fn unapplied(stop: Stop, released: ReleasedOutput) -> Ended {
         let ended = Ended::new(Err(stop));

@@ -29,6 +29,13 @@ pub enum Stop {
     DuplicateId,
     /// The arguments do not fit the schema: one sentence for each violation.
     InvalidArgs(String),
+    /// A person answered in place of the tool: their words are the result.
+    Instead {
+        /// Who.
+        by: String,
+        /// What they wrote.
+        text: String,
+    },
     /// Somebody said no, or could not say yes.
     Denied {
         /// Who.
@@ -140,6 +147,7 @@ impl Stop {
             Stop::Malformed(_) => "malformed_call",
             Stop::DuplicateId => "duplicate_id",
             Stop::InvalidArgs(_) => "invalid_args",
+            Stop::Instead { .. } => "answered_by_person",
             Stop::Denied { by, .. } => match by {
                 Decider::Reviewer(_) => "denied_by_review",
                 Decider::Policy => "denied_by_policy",
@@ -160,7 +168,9 @@ impl Stop {
             Stop::Cancelled { .. } => "cancelled",
             Stop::Panicked => "tool_panicked",
             Stop::Discarded(because) => match &**because {
-                Stop::Aborted { .. } | Stop::Parked(_) | Stop::RanAhead => because.code(),
+                Stop::Aborted { .. } | Stop::Parked(_) | Stop::RanAhead | Stop::Instead { .. } => {
+                    because.code()
+                }
                 _ => "changes_discarded",
             },
             Stop::Unapplied(because) => because.code(),
@@ -175,9 +185,21 @@ impl Stop {
     }
 
     /// True when the call did not do what was asked. A dry run of a call that would have been
-    /// allowed or asked about did (C9).
+    /// allowed or asked about did (C9), and so did a person who answered in place of the tool.
     pub fn is_error(&self) -> bool {
-        !matches!(self, Stop::DryRun { verdict, .. } if verdict.decision != Decision::Deny)
+        match self {
+            Stop::DryRun { verdict, .. } => verdict.decision == Decision::Deny,
+            it => !it.is_answer(),
+        }
+    }
+
+    /// Whether a person answered in place of the tool.
+    pub(crate) fn is_answer(&self) -> bool {
+        match self {
+            Stop::Instead { .. } => true,
+            Stop::Discarded(because) => because.is_answer(),
+            _ => false,
+        }
     }
 
     /// True when the call was refused: before anything ran, or before what it changed was real.
@@ -197,9 +219,8 @@ impl Stop {
             | Stop::Cancelled { ran: false }
             | Stop::Aborted { ran: false }
             | Stop::TooDeep(_)
-            | Stop::Unrecorded(_)
-            | Stop::Discarded(_) => true,
-            Stop::DryRun { .. } => self.is_error(),
+            | Stop::Unrecorded(_) => true,
+            Stop::DryRun { .. } | Stop::Instead { .. } | Stop::Discarded(_) => self.is_error(),
             Stop::Unapplied(because) => because.is_refusal(),
             Stop::TimedOut(_)
             | Stop::Cancelled { ran: true }
@@ -229,6 +250,11 @@ impl Stop {
             }
             Stop::InvalidArgs(what) => {
                 format!("the arguments do not fit the tool's schema, so nothing was run: {what}")
+            }
+            Stop::Instead { by, text } => {
+                format!(
+                    "`{by}`, a person, answered in place of the tool, which was not run:\n{text}"
+                )
             }
             Stop::Denied { by: Decider::Gate, why } => {
                 format!(
@@ -276,6 +302,9 @@ impl Stop {
                     "ran; its changes wait for approval {id} and are not applied: a yes applies exactly what was shown, and nothing runs again"
                 ),
                 Stop::RanAhead => return because.message(),
+                Stop::Instead { ref by, ref text } => format!(
+                    "`{by}`, a person, answered in place of the tool; nothing that it changed was applied:\n{text}"
+                ),
                 _ => format!("changes discarded, nothing was applied: {}", because.discarding()),
             },
             Stop::Unapplied(because) => {

@@ -193,6 +193,12 @@ fn pages_name_only_files_that_exist() {
 }
 
 #[test]
+fn every_mutant_of_a_row_is_noticed_by_a_test_that_the_row_names() {
+    let page = fs::read_to_string(root().join("workshop/mission.md")).unwrap();
+    none(mission::unmatched_mutants(&page, &mutants::all().unwrap()));
+}
+
+#[test]
 fn every_mutant_still_fits_the_code() {
     let all = mutants::all().unwrap();
     let wrong = all.iter().flat_map(|mutant| {

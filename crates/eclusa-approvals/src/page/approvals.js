@@ -140,7 +140,7 @@ const answer = (word, { reason, edit, only, all } = {}) => busily(async () => {
     answer: word, binding, edit_sha256: instead === undefined ? null : await sha256(canonical(instead)), expires,
     person, questions, queue, reason_sha256: reason === undefined ? null : await sha256(reason),
   });
-  const strong = proof === "passkey" && word !== "no" && word !== "abort";
+  const strong = proof === "passkey" && word !== "no" && word !== "instead" && word !== "abort";
   const signed = await (strong ? gesture : sign)(text);
   const { waits, applied, not_applied } = await post("/api/answer", { workspace, questions, binding, answer: word, expires, reason, edit, only, ...signed });
   if (waits) say(`${id}: your yes counts; somebody else must say yes too`);
@@ -262,6 +262,10 @@ document.addEventListener("submit", (event) => {
   event.preventDefault();
   const word = panel.dataset.panel;
   if (word === "no") answer(word, { reason: $("#reason").value, all: $("#no-all")?.checked });
+  else if (word === "instead") {
+    const reason = $("#instead").value;
+    if (reason.trim()) answer(word, { reason }); else say("write what the agent gets, or say no", true);
+  }
   else if (word === "always") answer(word);
   else if (word === "identical") answer("once", { all: true });
   else if (word === "only") {
@@ -276,7 +280,7 @@ document.addEventListener("submit", (event) => {
 
 // What a key presses, and where it goes after g.
 const BUTTONS = {
-  y: '[data-answer="once"]', s: '[data-answer="session"]', A: '[data-answer="edits"]', r: '[data-answer="review"]', a: '[data-open="always"]', e: '[data-open="edit"]', f: '[data-open="only"]',
+  y: '[data-answer="once"]', s: '[data-answer="session"]', A: '[data-answer="edits"]', r: '[data-answer="review"]', a: '[data-open="always"]', e: '[data-open="edit"]', f: '[data-open="only"]', i: '[data-open="instead"]',
   n: '[data-open="no"]', q: "[data-abort]", x: '[data-open="identical"]', Y: "[data-all]", u: "[data-undo]",
 };
 const PLACES = { i: "/inbox", l: "/log", s: "/sessions", b: "/jobs", m: "/metrics" };

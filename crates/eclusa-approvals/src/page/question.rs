@@ -173,6 +173,9 @@ fn answers(
         );
     }
     html.raw("<button type=\"button\" data-open=\"no\" class=\"no\"><kbd>n</kbd> No…</button>");
+    if offers.instead {
+        html.raw("<button type=\"button\" data-open=\"instead\"><kbd>i</kbd> Answer in its place…</button>");
+    }
     html.raw("<button type=\"button\" data-abort class=\"no\"><kbd>q</kbd> No, end the turn</button></div>");
     html.raw("<form class=\"panel\" data-panel=\"no\" hidden><label for=\"reason\">What to tell the agent</label>");
     html.raw("<input id=\"reason\" name=\"reason\" autocomplete=\"off\" maxlength=\"2000\" placeholder=\"Why not, and what instead\">");
@@ -180,6 +183,10 @@ fn answers(
         html.raw("<label class=\"check\"><input type=\"checkbox\" id=\"no-all\"> to all identical ones that are marked</label>");
     }
     html.raw("<button class=\"no\">Say no</button></form>");
+    if offers.instead {
+        html.raw("<form class=\"panel\" data-panel=\"instead\" hidden><label for=\"instead\">The result in place of the tool’s; the agent is told that it is yours</label>");
+        html.raw("<textarea id=\"instead\" name=\"instead\" rows=\"4\"></textarea><button class=\"no\">Answer in its place</button></form>");
+    }
     if count > 1 {
         html.raw("<form class=\"panel\" data-panel=\"identical\" hidden><fieldset><legend>Identical ones that are answered together</legend>");
         for it in identical {

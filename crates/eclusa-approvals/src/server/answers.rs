@@ -154,6 +154,9 @@ impl PageServer {
             ("always", None, None) => Said::Always,
             ("edit", Some(args), None) => Said::Edit(args),
             ("only", None, Some(paths)) => Said::Only(paths),
+            ("instead", None, None) if !given.reason.trim().is_empty() => {
+                Said::Instead(given.reason)
+            }
             ("no", None, None) => Said::No(given.reason),
             ("abort", None, None) => Said::Abort,
             _ => return text(StatusCode::BAD_REQUEST, "this is not an answer"),
@@ -351,6 +354,7 @@ async fn offered(questions: &dyn Questions, ids: &[u64], answer: &Said) -> Resul
             Said::Review => offers.review,
             Said::Always => offers.always,
             Said::Edit(_) => offers.edit && ids.len() == 1,
+            Said::Instead(_) => offers.instead && ids.len() == 1,
             Said::Once | Said::No(_) | Said::Abort => true,
             Said::Only(paths) => {
                 let choices = queued.question.preview().map(|it| &it.choices[..]);

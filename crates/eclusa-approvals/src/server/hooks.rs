@@ -106,10 +106,11 @@ impl PageServer {
     async fn take_hook_answer(&self, given: GivenByHook) -> Result<Value, (StatusCode, String)> {
         let answer = match given.answer.as_str() {
             "once" => Said::Once,
+            "instead" if !given.reason.trim().is_empty() => Said::Instead(given.reason),
             "no" => Said::No(given.reason),
             "abort" => Said::Abort,
             _ => {
-                let why = "an answer from elsewhere is once, no or abort";
+                let why = "an answer from elsewhere is once, instead (with a reason), no or abort";
                 return Err((StatusCode::BAD_REQUEST, why.to_owned()));
             }
         };

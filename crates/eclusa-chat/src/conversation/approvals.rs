@@ -69,6 +69,8 @@ enum Standing {
     Approved(Box<QueuedQuestion>),
     /// Its changes are applied by now.
     Applied(String),
+    /// A person answered in place of the tool.
+    Answered(String),
     /// It will not run: code and why.
     Over(&'static str, String),
 }
@@ -124,6 +126,12 @@ impl Conversation {
         match queued.state {
             QuestionState::Pending => Standing::Waits,
             QuestionState::Approved => Standing::Approved(Box::new(queued)),
+            QuestionState::Rejected if queued.answer.as_deref() == Some("instead") => {
+                let text = queued.reason.unwrap_or_default();
+                Standing::Answered(format!(
+                    "`{by}`, a person, answered in place of the tool; nothing of it was applied:\n{text}"
+                ))
+            }
             QuestionState::Rejected => {
                 let reason = queued.reason.as_deref().filter(|it| !it.is_empty());
                 let why = format!("{by} said no: {}", reason.unwrap_or("no reason was given"));
@@ -181,7 +189,10 @@ impl Conversation {
             match self.standing(&call).await {
                 Standing::Waits => continue,
                 Standing::Over(code, why) => self.note_over(&call, code, &why).await?,
-                Standing::Applied(told) => self.note_applied(&call, &told).await?,
+                Standing::Applied(told) => self.note_done(&call, "ok", &told).await?,
+                Standing::Answered(told) => {
+                    self.note_done(&call, "answered_by_person", &told).await?;
+                }
                 Standing::Approved(queued) => self.pass_again(&call, *queued, cancel).await?,
             }
             any = true;
@@ -221,14 +232,19 @@ impl Conversation {
         Ok(())
     }
 
-    /// A call whose changes somebody else has applied: nothing is passed.
-    async fn note_applied(&mut self, call: &WaitingCall, told: &str) -> Result<(), TurnFailure> {
+    /// A call whose changes somebody else has applied, or that a person answered: nothing is passed.
+    async fn note_done(
+        &mut self,
+        call: &WaitingCall,
+        code: &str,
+        told: &str,
+    ) -> Result<(), TurnFailure> {
         let id = next_id(call);
         let answer = AnswerItem {
             id: id.clone(),
             tool: call.tool.clone(),
             output: self.redacted(told).0,
-            code: "ok".to_owned(),
+            code: code.to_owned(),
             ..AnswerItem::default()
         };
         let (approval, name) = (call.approval, call.tool.clone());

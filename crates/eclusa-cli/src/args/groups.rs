@@ -20,6 +20,7 @@ pub(super) const HELP: &str = "\
   install      Connect an agent: its tools ask the gate, and the gate's tools are offered to it
   uninstall    Take out of an agent's settings what install put in
   status       Show which agents are connected and what is not covered
+  pause        Refuse every call of an agent for a while
   guard        Run a whole agent in a sandbox: its changes are judged, its key stays outside
   acp          Stand between an editor and an agent that speak the Agent Client Protocol
   mcp          Serve the tools to an agent over MCP, on stdin and stdout

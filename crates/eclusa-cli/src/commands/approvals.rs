@@ -49,6 +49,7 @@ Examples:
   eclusa approvals yes web:12 --like            and every other one that is identical
   eclusa approvals no 12 not on a Friday        refuse it, and tell the model why
   eclusa approvals edit 12 command='make test'  run this instead, if the rules allow it
+  eclusa approvals answer 12 it is version 3    answer in place of the tool
   eclusa approvals revoke 12                    take a yes back that was not used yet
   eclusa approvals serve                        the same, and the log, in a browser
 
@@ -116,6 +117,14 @@ pub(crate) enum ApprovalsCommand {
         /// The new arguments: `key=text` and `key:=json` words, or one JSON object
         #[arg(value_name = "ARGS", required = true)]
         args: Vec<String>,
+    },
+    /// Refuse a call, and answer in place of the tool: what you write is its result, as yours
+    Answer {
+        /// Which one, as `list` shows it
+        approval: String,
+        /// The result; `-` reads it from stdin
+        #[arg(required = true)]
+        text: Vec<String>,
     },
     /// Refuse a call and end the agent's turn
     Abort {
@@ -195,6 +204,18 @@ pub(super) async fn run(global: &Global, args: ApprovalsArgs) -> Result<Exit, Fa
         ApprovalsCommand::Edit { approval, args } => {
             let answer = Answer::Edit(call_args::read(&args, None)?);
             say(queues, &approval, false, answer, "edited", &mut screen).await?;
+        }
+        ApprovalsCommand::Answer { approval, text } => {
+            let text = match &text[..] {
+                [only] if only == "-" => io::read_to_string(io::stdin())?,
+                words => words.join(" "),
+            };
+            if text.trim().is_empty() {
+                return Err(Failure::usage("an answer in place of the tool has words"));
+            }
+            let answer = Answer::Instead(text);
+            say(queues, &approval, false, answer, "answered in place of the tool", &mut screen)
+                .await?;
         }
         ApprovalsCommand::Abort { approval } => {
             say(queues, &approval, false, Answer::Abort, "aborted", &mut screen).await?;

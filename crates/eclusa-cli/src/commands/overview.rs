@@ -1,6 +1,7 @@
 //! `eclusa` alone: what this directory is, what waits, and what to do next, on one screen.
 
 use eclusa::{approve::QuestionPage, workspace::UndoStatus};
+use eclusa_tools::lost_jobs;
 
 use crate::{
     context::AppContext,
@@ -52,6 +53,7 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
     if let Some(call) = latest {
         rows.push(row("latest", &format!("call {call} changed something; `eclusa undo {call}`")));
     }
+    rows.extend(lost_jobs(&paths.undo()).iter().map(|it| row("ended", &sanitize(it))));
     screen.details(&rows)?;
     screen.line("")?;
     let commands = EVERYDAY.map(|[words, what]| row(&format!("  eclusa {words}"), what));

@@ -130,5 +130,15 @@ fn declarations_and_instruction_are_printed() {
         assert!(!names(shape, name).is_empty(), "{shape}");
     }
     let text = world.eclusa(&["tools", "--shape", "fenced"]).out;
-    assert!(text.contains("```tool") && text.contains("`read`"), "{text}");
+    for how in [
+        "EXACTLY with one JSON block",
+        "```tool\n{\"name\": ",
+        "wait for the result",
+        "one after the other",
+    ] {
+        assert!(text.contains(how), "`{how}` is not in {text}");
+    }
+    for which in ["- `read` (runs at once): ", "- `bash` (may require confirmation): "] {
+        assert!(text.contains(which), "`{which}` is not in {text}");
+    }
 }

@@ -24,6 +24,12 @@ pub(crate) struct Rule {
     pub(crate) tool: Option<Spanned<OneOrMany<String>>>,
     /// Condition: the tool's class, or a list: `shell`, `file`, `web`, `read-only`, `generic`.
     pub(crate) class: Option<Spanned<OneOrMany<Keyword<PermissionClass>>>>,
+    /// Condition: whether the tool says that it only looks. Tools of a server are believed where it is
+    /// `trusted`.
+    pub(crate) read_only: Option<bool>,
+    /// Condition: whether the tool says that what it does is hard to take back. A server that is not
+    /// `trusted` is believed only that it does.
+    pub(crate) destructive: Option<bool>,
     /// Condition: the server that the tool comes from, a glob over its name, or a list.
     pub(crate) server: Option<Spanned<OneOrMany<String>>>,
     /// Condition: what the arguments are, by JSON pointer.

@@ -48,6 +48,8 @@ pub(super) struct AgentSession {
     root: PathBuf,
     /// The agent of the session that makes the calls, where it is not the one that its person talks to.
     pub(super) subagent: Option<String>,
+    /// Why nothing of the agent runs now, if it is paused.
+    pub(super) paused: Option<String>,
     /// What brought text from outside into the session, as an older program kept it.
     pub(super) old_taint: Option<String>,
 }
@@ -132,6 +134,7 @@ impl AgentSession {
             root: root.to_owned(),
             subagent: None,
             old_taint: None,
+            paused: None,
             surface,
             name,
             client,
@@ -174,7 +177,9 @@ impl AgentSession {
             let marked = gate.mark_tainted(how);
             marked.map_err(|err| format!("that text from outside came in is lost: {err}"))?;
         }
-        if let Some(why) = &participants.own_rule {
+        if let Some(why) = &self.paused {
+            RaisedPolicy::new(&gate).denied("pause", why).install(&gate);
+        } else if let Some(why) = &participants.own_rule {
             let mode = gate.run().mode_in_force();
             RaisedPolicy::new(&gate).asked(mode, "agent", why).install(&gate);
         }

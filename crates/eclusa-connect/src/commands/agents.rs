@@ -1,11 +1,13 @@
 //! `eclusa install`, `uninstall` and `status`: other people's agents and their settings.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use clap::{
     Args, Subcommand,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
+
+use eclusa_app::values::duration;
 
 use crate::commands::{
     acp::AcpArgs,
@@ -20,6 +22,7 @@ use crate::{AGENTS, AgentSpec, InstallFacts};
 mod apparmor;
 mod backup;
 mod install;
+pub(super) mod pause;
 mod prove;
 mod runner_cache;
 mod settings_files;
@@ -107,6 +110,25 @@ Run `eclusa uninstall --all` before you remove the program: an agent whose hook 
         /// Start the real agent with a scripted model on loopback, and see whether it obeys
         #[arg(long)]
         prove: bool,
+    },
+    /// Refuse every call of an agent for a while
+    #[command(after_help = "\
+Examples:
+  eclusa pause claude-code --for 10m    its hooks refuse every call, and the model is told until when
+  eclusa pause claude-code --end        it goes on
+
+Asks at the terminal, and nowhere else; the call is on record, and `eclusa status` shows it. What runs \
+already goes on (`eclusa jobs`).")]
+    Pause {
+        /// The agent
+        #[arg(help = agent_help(AgentSpec::has_hooks))]
+        agent: String,
+        /// For how long
+        #[arg(long = "for", value_name = "TIME", value_parser = duration, required_unless_present = "end")]
+        time: Option<Duration>,
+        /// End its pause now
+        #[arg(long, conflicts_with = "time")]
+        end: bool,
     },
     /// Run a whole agent in a sandbox: its changes are judged, its key stays outside
     #[command(after_help = guard_help())]
@@ -243,6 +265,9 @@ pub async fn run(global: &Global, command: AgentsCommand) -> Result<Exit, Failur
         }
         AgentsCommand::Uninstall { scope, .. } => {
             install::uninstall_all(global, &InstallScope::chosen(scope), &mut screen)
+        }
+        AgentsCommand::Pause { agent, time, .. } => {
+            pause::run(global, find_agent(&agent)?, time, &mut screen).await
         }
         AgentsCommand::Status { agent, prove } => {
             status::run(global, agent.as_deref(), prove, &mut screen).await

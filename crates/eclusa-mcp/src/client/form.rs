@@ -6,13 +6,14 @@ use eclusa::{Answer, Question, approve::Role, render};
 use serde_json::{Map, Value, json};
 
 /// The word for each answer of the renderer, by its key there. Editing has no place in a form.
-const WORDS: [(&str, &str); 7] = [
+const WORDS: [(&str, &str); 8] = [
     ("y", "yes"),
     ("s", "session"),
     ("A", "edits"),
     ("r", "review"),
     ("a", "always"),
     ("n", "no"),
+    ("i", "instead"),
     ("q", "stop"),
 ];
 
@@ -59,7 +60,11 @@ impl Form {
         if question.offers_review() {
             choices.push("review");
         }
-        choices.extend(["no", "stop"]);
+        choices.push("no");
+        if question.offers_instead() {
+            choices.push("instead");
+        }
+        choices.push("stop");
         Form {
             message: message(question, &choices),
             choices,
@@ -89,7 +94,7 @@ impl Form {
                 "reason": {
                     "type": "string",
                     "title": "Reason",
-                    "description": "With a no: what to tell the model",
+                    "description": "With a no: what to tell the model; with `instead`: the result in place of the tool's",
                 },
             },
             "required": ["answer"],
@@ -129,6 +134,8 @@ impl Form {
             "review" => Answer::Review,
             "always" => Answer::Always,
             "stop" => Answer::Abort,
+            // Without words it is no answer.
+            "instead" => Answer::Instead(reason(Some(content)).filter(|it| !it.trim().is_empty())?),
             _ => Answer::No(reason(Some(content)).unwrap_or_default()),
         })
     }

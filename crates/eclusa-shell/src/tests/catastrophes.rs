@@ -135,7 +135,7 @@ fn removal_of_other_things_is_not_a_catastrophe() {
     }
 }
 
-/// Wrapped in anything, a catastrophe stays one (A8).
+/// Wrapped in anything, a catastrophe stays one (A8, S3.18).
 #[test]
 fn wrappers_do_not_hide_a_catastrophe() {
     let wrappers = [

@@ -16,7 +16,7 @@ impl AnswerColumns<'_> {
         let (edit, reason) = match answer {
             Answer::Edit(args) => (Some(args.to_string()), None),
             Answer::Only(paths) => (Some(serde_json::json!(paths).to_string()), None),
-            Answer::No(why) => (None, Some(why.as_str())),
+            Answer::No(why) | Answer::Instead(why) => (None, Some(why.as_str())),
             Answer::Once
             | Answer::Session
             | Answer::Edits
@@ -44,6 +44,7 @@ pub(super) fn from_columns(
         "always" => Some(Answer::Always),
         "only" => serde_json::from_str(&edit?).ok().map(Answer::Only),
         "edit" => serde_json::from_str::<Value>(&edit?).ok().map(Answer::Edit),
+        "instead" => Some(Answer::Instead(reason.unwrap_or_default())),
         "no" => Some(Answer::No(reason.unwrap_or_default())),
         "abort" => Some(Answer::Abort),
         _ => None,

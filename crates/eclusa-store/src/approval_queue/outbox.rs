@@ -25,6 +25,9 @@ const CLAIMED: i64 = 16;
 /// For so long nobody else sends what was claimed, in milliseconds.
 const LEASE: u64 = 60_000;
 
+/// What is told once a question is answered is due at this time until it is, in milliseconds since 1970.
+const UNTIL_ANSWERED: u64 = 1 << 62;
+
 /// So much is kept of why one could not be sent.
 const MAX_ERROR: usize = 300;
 
@@ -51,6 +54,11 @@ pub(super) fn outgoing(question: &Question, targets: &[NotificationTarget]) -> V
                 event: *event,
                 after: at.saturating_add(after),
             })
+            .chain(target.answers.then(|| Outgoing {
+                target: name.clone(),
+                event: NotificationEvent::Answered,
+                after: UNTIL_ANSWERED,
+            }))
             .collect::<Vec<_>>()
     };
     targets.iter().flat_map(of_target).collect()
@@ -65,11 +73,21 @@ pub(super) fn add(
 ) -> Result<(), StoreError> {
     let sql = "INSERT INTO notifications (question, target, event, due) VALUES (?1, ?2, ?3, ?4)";
     for it in all {
-        let due = to_sql(now.saturating_add(it.after));
+        let due = match it.event {
+            NotificationEvent::Answered => to_sql(UNTIL_ANSWERED),
+            _ => to_sql(now.saturating_add(it.after)),
+        };
         let row = params![to_sql(question), it.target, it.event.as_str(), due];
         tx.connection.execute(sql, row).in_store(tx.path)?;
     }
     Ok(())
+}
+
+/// What is told of the answer to this question is due now.
+pub(super) fn tell_answer(tx: &Transaction<'_>, question: u64, now: u64) -> Result<(), StoreError> {
+    let sql = "UPDATE notifications SET due = ?2 WHERE question = ?1 AND event = 'answered'";
+    let row = params![to_sql(question), to_sql(now)];
+    tx.connection.execute(sql, row).in_store(tx.path).map(drop)
 }
 
 /// Claims some that are due, and forgets those whose questions are over.
@@ -77,9 +95,11 @@ pub(super) fn claim(
     tx: &mut Transaction<'_>,
     now: u64,
 ) -> Result<Vec<(u64, u64, String, String)>, StoreError> {
-    let over = "DELETE FROM notifications WHERE due <= ?1 AND NOT EXISTS (SELECT 1 FROM questions \
+    let over = "DELETE FROM notifications WHERE (due <= ?1 AND event <> 'answered' OR due >= ?2) \
+                AND NOT EXISTS (SELECT 1 FROM questions \
                 WHERE questions.id = notifications.question AND state = 'pending' AND expires > ?1)";
-    tx.connection.execute(over, [to_sql(now)]).in_store(tx.path)?;
+    let row = params![to_sql(now), to_sql(UNTIL_ANSWERED)];
+    tx.connection.execute(over, row).in_store(tx.path)?;
     let sql = "UPDATE notifications SET attempts = attempts + 1, due = ?2 WHERE id IN \
                (SELECT id FROM notifications WHERE due <= ?1 ORDER BY due, id LIMIT ?3) \
                RETURNING id, question, target, event";

@@ -1,6 +1,9 @@
 //! Queueing a question, or adopting the same one that was left behind.
 
-use eclusa::approve::{NO_COVERS, QuestionState};
+use eclusa::{
+    Answer,
+    approve::{NO_COVERS, QuestionState},
+};
 use rusqlite::{OptionalExtension, params};
 
 use super::{
@@ -33,7 +36,7 @@ pub(super) enum ParkOutcome {
     /// It was answered before, and here is the answer, which nobody else gets.
     Answered { id: u64, taken: TakenAnswer },
     /// Somebody said no to the same a short while ago.
-    RecentlyRefused { id: u64, by: String, reason: String },
+    RecentlyRefused { id: u64, by: String, answer: Answer },
     /// It is not queued: a question about the same run was answered or is over.
     Over(u64),
     /// It is not queued: so many wait already.
@@ -127,9 +130,9 @@ fn recent_no(
     now: u64,
 ) -> Result<Option<ParkOutcome>, StoreError> {
     // INVARIANT: the index is used by whoever names exactly the states that it has.
-    let sql = "SELECT id, decided_by, reason FROM questions INDEXED BY questions_bound \
+    let sql = "SELECT id, decided_by, reason, answer FROM questions INDEXED BY questions_bound \
                WHERE binding = ?1 AND state IN ('pending', 'approved', 'rejected') \
-               AND state = 'rejected' AND answer = 'no' AND principal = ?2 AND conversation = ?3 \
+               AND state = 'rejected' AND answer IN ('no', 'instead') AND principal = ?2 AND conversation = ?3 \
                AND decided > ?4 ORDER BY id DESC LIMIT 1";
     let covers = u64::try_from(NO_COVERS.as_millis()).unwrap_or(u64::MAX);
     let since = to_sql(now.saturating_sub(covers));
@@ -137,11 +140,13 @@ fn recent_no(
     let row = params![asked.binding, asked.principal, asked.session, since];
     let found = select.query_row(row, |row| {
         let by: Option<String> = row.get(1)?;
-        let reason: Option<String> = row.get(2)?;
+        let reason: String = row.get::<_, Option<String>>(2)?.unwrap_or_default();
+        let word: String = row.get(3)?;
+        let answer = if word == "instead" { Answer::Instead(reason) } else { Answer::No(reason) };
         Ok(ParkOutcome::RecentlyRefused {
             id: from_sql(row.get(0)?),
             by: by.unwrap_or_default(),
-            reason: reason.unwrap_or_default(),
+            answer,
         })
     });
     found.optional().in_store(tx.path)

@@ -192,6 +192,7 @@ fn write_answer(
         Some(state) => {
             let values = params![row, state, word, edit, reason, seal, by, proof_word, at, change];
             tx.connection.execute(sql, values).in_store(tx.path)?;
+            super::outbox::tell_answer(tx, id, now)?;
         }
         None => {
             let sql = "UPDATE questions SET changed = ?2 WHERE id = ?1";

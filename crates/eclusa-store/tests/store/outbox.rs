@@ -26,7 +26,8 @@ fn asks() -> Question {
 
 /// A queue that tells two, the second ten seconds later.
 fn telling(room: &Room) -> SqliteQueue {
-    let target = |name: &str, after| NotificationTarget { name: name.to_owned(), after };
+    let target =
+        |name: &str, after| NotificationTarget { name: name.to_owned(), after, answers: false };
     let targets = vec![target("phone", Duration::ZERO), target("team", 10 * SECOND)];
     SqliteQueue::new(room.open()).notifying(targets)
 }

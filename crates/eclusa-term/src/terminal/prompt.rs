@@ -83,6 +83,7 @@ impl Prompt {
                 word if language::is_no(word) => Some(self.no()?),
                 "s" if self.question.grant.is_some() => Some(Answer::Session),
                 "a" if self.can_always() => self.always()?,
+                "i" if self.question.offers_instead() => self.instead()?,
                 "e" if self.question.can_edit() => self.edited()?,
                 "d" if self.question.preview().is_some() => self.page()?,
                 "p" if !self.choices_of_files().is_empty() => self.pick()?,
@@ -233,6 +234,12 @@ impl Prompt {
     pub(super) fn no(&mut self) -> io::Result<Answer> {
         let reason = self.read(Phrase::Why.text())?;
         Ok(Answer::No(reason.unwrap_or_default()))
+    }
+
+    /// A line in place of the tool's result; an empty one is no answer.
+    fn instead(&mut self) -> io::Result<Option<Answer>> {
+        let text = self.read(Phrase::Instead.text())?.unwrap_or_default();
+        Ok((!text.trim().is_empty()).then_some(Answer::Instead(text)))
     }
 
     /// A rule is written only after it was seen, and for every workspace only where the person

@@ -37,6 +37,15 @@ pub fn running_jobs(state: &Path) -> Vec<String> {
     jobs_of(state).iter().filter(|it| it.runs).map(line).collect()
 }
 
+/// The jobs of a workspace that ended with their owner or with the machine, a line for each.
+pub fn lost_jobs(state: &Path) -> Vec<String> {
+    let line = |it: &JobView| {
+        let JobRecord { job, command, .. } = &it.record;
+        format!("job {job} {}: {}", it.state(), one_line(command))
+    };
+    jobs_of(state).iter().filter(|it| it.record.lost).map(line).collect()
+}
+
 /// Jobs of a session that have ended since it was told of any.
 pub(super) fn ended_since(state: &Path, session: &str) -> Vec<JobView> {
     let records = JobRecords::new(state);

@@ -59,6 +59,16 @@ pub struct JobRecord {
     /// Whether its session knows that it has ended.
     #[serde(default)]
     pub told: bool,
+    /// Whether it ended with its owner or with the machine, which told nobody.
+    #[serde(default)]
+    pub lost: bool,
+}
+
+/// Whether this moment, in seconds since 1970, was before the machine was started.
+fn started_before_boot(since: u64) -> bool {
+    let text = fs::read_to_string("/proc/stat").unwrap_or_default();
+    let boot = text.lines().find_map(|it| it.strip_prefix("btime ")?.trim().parse::<u64>().ok());
+    boot.is_some_and(|boot| since < boot)
 }
 
 /// The records of a workspace.
@@ -121,10 +131,14 @@ impl JobRecords {
 
     /// Puts on record that a job ended with its owner, which did not say so itself.
     pub(crate) fn lost(&self, record: JobRecord) -> JobRecord {
-        let ended = Some("ended: its owner was killed".to_owned());
+        let ended = match started_before_boot(record.since) {
+            true => "ended: the machine was started again",
+            false => "ended: its owner was killed",
+        };
+        let ended = Some(ended.to_owned());
         let changes = Some("what it wrote to the workspace is lost".to_owned());
         let changes = record.layer.as_ref().and(changes);
-        let record = JobRecord { ended, changes, layer: None, ..record };
+        let record = JobRecord { ended, changes, layer: None, lost: true, ..record };
         if let Err(err) = self.write(&record) {
             tracing::warn!("the end of job {} is not on record: {err}", record.job);
         }

@@ -128,6 +128,7 @@ impl SessionOwner {
             changes: None,
             log: None,
             told: false,
+            lost: false,
         };
         let mut output = self.0.records.make_output(number)?;
         if let Some(tmp) = &about.tmp {

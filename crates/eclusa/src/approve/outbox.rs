@@ -13,6 +13,8 @@ pub struct NotificationTarget {
     pub name: String,
     /// It is told only of questions that still wait after this time.
     pub after: Duration,
+    /// Whether it is told of answers, too.
+    pub answers: bool,
 }
 
 /// What a notification is about.
@@ -22,10 +24,13 @@ pub enum NotificationEvent {
     Asked,
     /// It has waited so long that others may answer, too.
     Escalated,
+    /// It was answered.
+    Answered,
 }
 
 words! {
     NotificationEvent, "an event of a question": Asked = "asked", Escalated = "escalated",
+    Answered = "answered",
 }
 
 /// A notification that is to be sent now.
@@ -37,7 +42,7 @@ pub struct DueNotification {
     pub target: String,
     /// What it is about.
     pub event: NotificationEvent,
-    /// The question, which still waits.
+    /// The question, which still waits unless it was answered.
     pub question: QueuedQuestion,
 }
 

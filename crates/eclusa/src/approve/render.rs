@@ -339,5 +339,8 @@ fn answers(question: &Question, page: &mut lines::Page) {
             answer("n", "no; you can say why");
         }
     }
+    if question.offers_instead() {
+        answer("i", "no: answer in place of the tool; what you write is its result, as yours");
+    }
     answer("q", "no, and end the whole turn");
 }

@@ -27,7 +27,9 @@ impl Statement<'_> {
         let (edit, reason) = match self.answer {
             Answer::Edit(args) => (Some(crate::digest(args).to_string()), None),
             Answer::Only(paths) => (Some(crate::digest(&json!(paths)).to_string()), None),
-            Answer::No(why) => (None, Some(Hash::sha256(why.as_bytes()).to_string())),
+            Answer::No(why) | Answer::Instead(why) => {
+                (None, Some(Hash::sha256(why.as_bytes()).to_string()))
+            }
             Answer::Once
             | Answer::Session
             | Answer::Edits

@@ -93,6 +93,7 @@ pub(crate) async fn ask(
     match said.answer {
         Answer::Edit(args) => return Ok(Approved::Edited(args)),
         Answer::Review => trail.review_changes = true,
+        Answer::Instead(text) => return Err(instead(setup, said.by, &text)),
         Answer::Only(_) | Answer::Edits => {
             let why = "it has not run, so there are no changes to pick from";
             return Err(Stop::denied(Decider::Approver(said.by), why));
@@ -174,6 +175,7 @@ pub(crate) async fn ask_about_changes(
             let why = "the changes are made already, and cannot be edited";
             Err(Stop::denied(Decider::Approver(said.by), why))
         }
+        Answer::Instead(text) => Err(instead(setup, said.by, &text)),
         Answer::Only(paths) => picked::offered(inquiry.question.preview(), paths)
             .map(ApprovedChanges::Picked)
             .map_err(|why| Stop::denied(Decider::Approver(said.by), why)),
@@ -182,6 +184,21 @@ pub(crate) async fn ask_about_changes(
             remember_answer(setup, run, &inquiry.question, answer, trail)?;
             Ok(ApprovedChanges::All)
         }
+    }
+}
+
+/// A person's words in place of the tool's, as the model gets them. Where another program would do the
+/// work, it can only be told not to.
+pub(super) fn instead(setup: &Setup, by: String, text: &str) -> Stop {
+    let text = setup.redactor.text(text).0.into_owned();
+    let most = setup.limits.output;
+    if text.len() > most {
+        let why = format!("an answer in place of the tool has at most {most} bytes");
+        return Stop::denied(Decider::Approver(by), why);
+    }
+    match setup.delegate.is_some() {
+        true => Stop::denied(Decider::Person, format!("`{by}` answers in its place: {text}")),
+        false => Stop::Instead { by, text },
     }
 }
 
@@ -264,6 +281,7 @@ pub(super) fn remember_answer(
             | Answer::Review
             | Answer::Always
             | Answer::Only(_)
+            | Answer::Instead(_)
             | Answer::Edit(_),
             _,
         ) => {}

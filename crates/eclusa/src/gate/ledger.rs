@@ -259,7 +259,7 @@ impl Entry<'_> {
                 body.code = Some(ended.code);
                 body.ms = Some(millis(took));
                 body.stage = Some(self.stage.as_str());
-                body.message = ended.is_error.then(|| redactor.text(&ended.message).0);
+                body.message = ended.recorded_message().map(|it| redactor.text(it).0);
                 body.output = ended.released.as_ref().map(OutputNote::new);
                 body.taint = trail.taint.as_deref().map(|it| redactor.text(it).0);
             }

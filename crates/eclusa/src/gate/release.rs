@@ -48,6 +48,8 @@ pub(crate) async fn release(
     }
     let mut output = match (read(setup, &call, output, trail).await, &unapplied) {
         (Ok(output), None) => output,
+        // A person's answer stands for all of it.
+        (Ok(_), Some(stop)) if stop.is_answer() => Output::text(""),
         (Ok(output), Some(_)) => of_unapplied(&call, output),
         (Err(stop), None) => return Err(stop),
         // That nothing was applied is told in any case.

@@ -6,7 +6,7 @@ use std::panic::AssertUnwindSafe;
 use futures::FutureExt;
 
 use super::{
-    ask::{ApprovedChanges, ask_about_kept, remember_answer, remember_edits, required},
+    ask::{ApprovedChanges, ask_about_kept, instead, remember_answer, remember_edits, required},
     execute,
     pending::{PendingCall, SameCall, claim, note_refused, replace, same_call},
     permit::decide_again,
@@ -266,6 +266,7 @@ impl Gate {
             Answer::Edit(_) | Answer::Review => {
                 Err(Stop::denied(by(), "the changes are made already, and cannot be edited"))
             }
+            Answer::Instead(text) => Err(instead(&self.setup, said.by.clone(), &text)),
             Answer::Only(paths) => picked::offered(question.preview(), paths)
                 .map(ApprovedChanges::Picked)
                 .map_err(|why| Stop::denied(by(), why)),

@@ -15,6 +15,7 @@ use super::{
 use crate::{Blocked, Decision, PermissionClass, Reason, ReasonId, Requirement, Source, Text};
 
 mod applies;
+mod labels;
 mod outright;
 mod paths;
 mod protects;
@@ -43,6 +44,7 @@ pub struct Rule {
     tools: Option<Names>,
     servers: Option<Names>,
     classes: Vec<PermissionClass>,
+    labels: labels::Labels,
     args: Vec<(Pointer, Matcher)>,
     command: Option<Matcher>,
     commands: Vec<Prefix>,
@@ -87,6 +89,7 @@ impl Rule {
             tools: None,
             servers: None,
             classes: Vec::new(),
+            labels: labels::Labels::default(),
             args: Vec::new(),
             command: None,
             commands: Vec::new(),

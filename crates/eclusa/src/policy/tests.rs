@@ -15,6 +15,7 @@ mod classes;
 mod conditions;
 mod domains;
 mod explain;
+mod labels;
 mod paths;
 pub(crate) mod properties;
 

@@ -13,6 +13,7 @@ mod characters;
 mod execute;
 mod exits;
 mod faults;
+mod instead;
 mod mission;
 mod pages;
 mod preflight;

@@ -71,6 +71,7 @@ fn take(open: &Mutex<OpenQuestions>, line: &str) {
         "session" => Answer::Session,
         "edits" => Answer::Edits,
         "review" => Answer::Review,
+        "instead" if !text("text").trim().is_empty() => Answer::Instead(text("text").to_owned()),
         "no" => Answer::No(text("reason").to_owned()),
         "abort" => Answer::Abort,
         _ => return,

@@ -15,6 +15,9 @@ pub(super) fn not_offered(question: &Question, reference: &str, answer: &Answer)
         Answer::Review if !question.offers_review() => Some(format!(
             "approval {reference}: it has run, or is not staged; leave out `--review`"
         )),
+        Answer::Instead(_) if !question.offers_instead() => Some(format!(
+            "approval {reference}: it runs by now, and nobody can answer in its place"
+        )),
         Answer::Edit(_) if !question.can_edit() => Some(format!(
             "approval {reference}: it has run, and its changes can be applied or refused, not edited"
         )),

@@ -7,11 +7,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use eclusa_tools::running_jobs;
 use serde_json::json;
 
 use super::{
-    InstallScope, find_agent,
+    InstallScope, find_agent, pause,
     prove::{self, TrialProof},
     settings_files::{SettingsFile, files, place},
 };
@@ -111,7 +110,7 @@ pub(super) async fn run(
             if agent.is_none() && !all.iter().any(|it| it.seen) {
                 screen.line("no agent is connected; `eclusa install AGENT` connects one")?;
             }
-            let here = |it: Paths| [fleet::lines(&it), running_jobs(&it.undo())].concat();
+            let here = |it: Paths| [fleet::lines(&it), pause::lines(&it)].concat();
             for line in Paths::find(global).map(here).unwrap_or_default() {
                 screen.line(&sanitize(&line))?;
             }

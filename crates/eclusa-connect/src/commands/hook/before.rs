@@ -71,6 +71,11 @@ pub(super) async fn judge(
     ahead::forget_mark(session, event);
     asking.allow(time);
     let outcome = match mapped {
+        // Whatever it is, and whoever would judge it.
+        _ if session.agent.paused.is_some() => {
+            let (name, registration) = delegated::unknown_tool(&event.tool);
+            call.alone(name, event.input.clone(), registration).await?
+        }
         // It passes the gate of our server, if that is what it is.
         MappedCall::OwnServer { tool } => {
             match own_server::doubt(&session.agent, event.agent, &tool) {

@@ -9,6 +9,7 @@ use super::{PersonAsked, allowed_calls::AllowedCalls};
 use crate::HookEvent;
 use crate::commands::{
     agent_session::{AgentSession, Participants},
+    agents::pause,
     global::Global,
     surface::Surface,
 };
@@ -35,6 +36,7 @@ impl HookSession {
         let calls = AllowedCalls::new(&agent.ctx.paths, event);
         agent.subagent.clone_from(&event.subagent);
         agent.old_taint = calls.old_taint();
+        agent.paused = pause::refusal(&agent.ctx.paths, event.agent.name);
         Ok(HookSession { agent, calls })
     }
 

@@ -41,7 +41,10 @@ fn a_person_reads_the_renderers_lines_with_the_words_of_the_form() {
     assert!(form.message.contains("\n  stop     no, and end"), "{}", form.message);
     // What is not offered is not spoken of.
     assert!(!form.message.contains("not offered"), "{}", form.message);
-    assert_eq!(form.schema()["properties"]["answer"]["enum"], json!(["yes", "no", "stop"]));
+    assert_eq!(
+        form.schema()["properties"]["answer"]["enum"],
+        json!(["yes", "no", "instead", "stop"])
+    );
 }
 
 #[test]

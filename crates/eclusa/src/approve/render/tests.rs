@@ -137,6 +137,7 @@ fn a_shell_call_with_the_models_reason_below_the_facts() {
       s  yes, and for the rest of this conversation: `bash` with exactly these arguments
       e  edit the arguments; what you write is checked and judged again
       n  no; you can say why
+      i  no: answer in place of the tool; what you write is its result, as yours
       q  no, and end the whole turn
     "#);
 }
@@ -183,6 +184,7 @@ fn a_call_of_another_server_with_arguments_of_every_kind() {
       a  yes, and always from now on: every call of `mcp__files__write`
       e  edit the arguments; what you write is checked and judged again
       n  no; you can say why
+      i  no: answer in place of the tool; what you write is its result, as yours
       q  no, and end the whole turn
     "#);
 }
@@ -214,6 +216,7 @@ fn the_other_side_is_shown_when_somebody_argued_it() {
       y  yes, this once, with exactly these arguments
       e  edit the arguments; what you write is checked and judged again
       n  no; you can say why
+      i  no: answer in place of the tool; what you write is its result, as yours
       q  no, and end the whole turn
     "#);
 }
@@ -237,6 +240,7 @@ fn a_narrow_surface_keeps_the_bar_on_every_line() {
       s  yes, and for the rest of this conversation: `bash` with exactly these arguments
       e  edit the arguments; what you write is checked and judged again
       n  no; you can say why
+      i  no: answer in place of the tool; what you write is its result, as yours
       q  no, and end the whole turn
     "#);
 }

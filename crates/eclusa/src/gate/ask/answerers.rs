@@ -291,6 +291,7 @@ impl Inquiry<'_> {
 
     fn emit_approval(&self, approved: bool, source: &str) {
         let (setup, call) = (self.setup, self.call);
+        tracing::info!(tool = call.name(), approved, by = source, "tool_approval");
         setup.events.send(|| Event::ToolApproval {
             session: call.context().session.clone().unwrap_or_default(),
             call: call.id().to_owned(),

@@ -77,6 +77,7 @@ impl Rule {
             && self.is_in_force(call.moment, call.root)
             && self.tools.as_ref().is_none_or(|it| self.knows(it, call))
             && (self.classes.is_empty() || self.classes.contains(&call.author.class))
+            && self.fits_labels(call)
             && self
                 .servers
                 .as_ref()

@@ -17,6 +17,7 @@ impl Rule {
     /// True when it asks for more than names of tools and servers.
     pub(super) fn asks_beyond_names(&self) -> bool {
         !self.classes.is_empty()
+            || self.asks_for_labels()
             || !self.args.is_empty()
             || self.command.is_some()
             || !self.commands.is_empty()
