@@ -16,10 +16,10 @@ use crate::{
 };
 
 /// A process that plays Claude Code of a version, as its hooks find it.
-struct Agent(Child);
+pub(crate) struct Agent(Child);
 
 impl Agent {
-    fn of_version(world: &World, version: &str) -> Agent {
+    pub(crate) fn of_version(world: &World, version: &str) -> Agent {
         let program = world.path("state").join(version);
         fs::create_dir_all(world.path("state")).unwrap();
         // Copied by another process: one of ours that starts something now would keep it open.
@@ -38,7 +38,7 @@ impl Agent {
         run(hook, &event.to_string())
     }
 
-    fn runs(&self, world: &World, command: &str) -> Ran {
+    pub(crate) fn runs(&self, world: &World, command: &str) -> Ran {
         self.asks(world, &attended(world, command))
     }
 }
