@@ -18,6 +18,13 @@ const CRATES: usize = 2;
 /// list only becomes shorter: a name that no longer needs to be here is an error.
 const STILL: [&str; 0] = [];
 
+/// Names that stand in three files or more: each wire has its `Stream`, and proxy, sandbox and page their `Refusal`.
+/// The list only becomes shorter.
+const IN_MANY_FILES: [&str; 2] = ["Refusal", "Stream"];
+
+/// A type name may be defined in so many files.
+const FILES: usize = 2;
+
 /// File stems that say nothing of what the file is about.
 const STEMS: [&str; 24] = [
     "around", "asked", "asks", "door", "filled", "hall", "hands", "heard", "held", "hindered",
@@ -75,6 +82,26 @@ pub fn repeated_types(sources: &[Source]) -> Vec<String> {
     })
     .chain(stale)
     .collect()
+}
+
+/// Type names that are defined in more files than a word may mean something in.
+pub fn in_many_files(sources: &[Source]) -> Vec<String> {
+    let mut files: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    let own = |it: &&Source| it.is_rust() && !it.is_test() && it.path.contains("/src/");
+    for source in sources.iter().filter(own).filter(|it| crate_of(it).is_some()) {
+        for defined in types(source) {
+            files.entry(defined).or_default().insert(&source.path);
+        }
+    }
+    files.retain(|name, files| files.len() > FILES && !EVERYWHERE.contains(&name.as_str()));
+    let known = |name: &str| IN_MANY_FILES.contains(&name);
+    let stale = IN_MANY_FILES.iter().filter(|it| !files.contains_key(**it));
+    let stale = stale.map(|it| format!("`{it}` is no longer in many files: take it from the list"));
+    let new = files.iter().filter(|(name, _)| !known(name)).map(|(name, files)| {
+        let files: Vec<&str> = files.iter().copied().collect();
+        format!("`{name}` is a type in {}: give each a name of its own", files.join(", "))
+    });
+    new.chain(stale).collect()
 }
 
 fn types(source: &Source) -> Vec<String> {

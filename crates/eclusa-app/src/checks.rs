@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use eclusa::{Job, settings::CheckSettings};
-use eclusa_tools::diagnostics::{Ran, Runner};
+use eclusa_tools::diagnostics::{CheckRun, Runner};
 use futures::future::BoxFuture;
 
 use crate::spawn::{Program, Streams};
@@ -19,7 +19,7 @@ impl Runner for Checks {
         &'a self,
         check: &'a CheckSettings,
         job: &'a Job,
-    ) -> BoxFuture<'a, Result<Ran, String>> {
+    ) -> BoxFuture<'a, Result<CheckRun, String>> {
         let program = Program {
             command: check.command.clone(),
             directory: self.workspace.clone(),
@@ -29,7 +29,7 @@ impl Runner for Checks {
         Box::pin(async move {
             let ended = program.run(Vec::new(), Streams::Apart).await;
             let ended = ended.map_err(|err| format!("{err} (check `{}`)", check.name))?;
-            Ok(Ran { out: ended.out, err: ended.err, code: ended.code })
+            Ok(CheckRun { out: ended.out, err: ended.err, code: ended.code })
         })
     }
 }

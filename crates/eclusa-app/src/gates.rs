@@ -82,6 +82,8 @@ impl AppContext {
     /// that), so that what is configured holds everywhere; what does not is said by
     /// [`Surface::lacks`], with its reason.
     pub fn gate(&self, surface: Surface, mut parts: GateParts) -> Result<Gate, Failure> {
+        // A job that is rehearsed comes in by the way that it would.
+        let surface = if rehearsal::directory().is_some() { Surface::Rehearsal } else { surface };
         let holds = |setting: Setting| surface.lacks(setting).is_none();
         let log: Arc<dyn AuditSink> = match &parts.store {
             Some(store) => store.clone(),
@@ -115,7 +117,11 @@ impl AppContext {
             | Surface::Ask
             | Surface::Undo
             | Surface::Resume
-            | Surface::Check => {}
+            | Surface::Check
+            | Surface::Rehearsal
+            | Surface::Plan
+            | Surface::Yes
+            | Surface::Apply => {}
         }
         // Rules, modes, limits, redaction, and the workspace within its bounds.
         let builder = self.config.builder(&self.paths.workspace, redactor.clone());
@@ -125,7 +131,7 @@ impl AppContext {
             .workspace(workspace.clone())
             .limits(limits)
             .approvers(parts.people)
-            .tally(Arc::new(RuleUses(self.paths.uses())))
+            .tally(Arc::new(RuleUses(self.paths.uses()?)))
             .run(parts.run.unwrap_or_else(|| self.run()));
         if let Some((scratch, plan)) = rehearsal {
             builder = builder.rehearsal(scratch, plan);
@@ -165,8 +171,12 @@ impl AppContext {
                     Some(before) => before(queue),
                     None => queue,
                 };
-                let questions = self.approval_queue(&**store);
-                builder = builder.approval_queue(queue).questions(questions);
+                builder = builder.approval_queue(queue);
+            }
+            // What is applied by a yes is looked up there, and nobody is asked.
+            let answered = matches!(surface, Surface::Yes | Surface::Apply);
+            if (holds(Setting::Queue) || answered) && !parts.preview {
+                builder = builder.questions(self.approval_queue(&**store));
             }
         }
         // The tools of a hook stand for those of another agent: rules may name others.
@@ -184,9 +194,15 @@ impl AppContext {
     ) -> Result<Arc<Registry>, Failure> {
         let jobs = match surface {
             // It ends with its call.
-            Surface::Run | Surface::Feed | Surface::Resume | Surface::Undo | Surface::Check => {
-                JobHome::Nowhere
-            }
+            Surface::Run
+            | Surface::Feed
+            | Surface::Resume
+            | Surface::Undo
+            | Surface::Check
+            | Surface::Rehearsal
+            | Surface::Plan
+            | Surface::Yes
+            | Surface::Apply => JobHome::Nowhere,
             Surface::Exec
             | Surface::Ticket
             | Surface::Hook

@@ -195,8 +195,8 @@ impl Plan {
 }
 
 impl Plan {
-    /// Applies the plan as one call: first each question of whom the rules name, then all changes together.
-    /// One no, and nothing is applied.
+    /// Applies the plan as one call: first each question of whom the rules name, and each use of a rule that
+    /// is good for so many calls, then all changes together. One no, and nothing is applied.
     pub async fn apply(self, ctx: &AppContext, json: bool) -> Result<Exit, Failure> {
         if let Some(call) = self.calls.iter().position(|it| it.get("ruled") == Some(&true.into())) {
             let text = format!(
@@ -211,11 +211,12 @@ impl Plan {
         }
         let store = ctx.store()?;
         let terminal = Terminal::new(true, ctx.paths.always_files());
-        let gate = ctx.gate(Surface::Run, GateParts::asking(&store, terminal))?;
+        let gate = ctx.gate(Surface::Plan, GateParts::asking(&store, terminal))?;
         cancel_on_signal(gate.run().cancel.clone());
         let mut screen = Screen::stdout();
         let asks = |it: &&Value| {
-            it.get("would") == Some(&"ask".into()) && it.get("made") == Some(&true.into())
+            let is = |name: &str| it.get(name) == Some(&true.into());
+            is("made") && (is("counted") || it.get("would") == Some(&"ask".into()))
         };
         for (at, call) in self.calls.iter().filter(asks).enumerate() {
             let tool = call.get("tool").and_then(Value::as_str).unwrap_or_default();

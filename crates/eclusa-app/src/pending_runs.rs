@@ -16,9 +16,9 @@ use crate::{
 };
 
 impl AppContext {
-    /// The gate that pending runs are applied through. Nobody is asked there.
+    /// The gate that a pending run is applied through, by whoever names it. Nobody is asked there.
     pub fn pending_gate(&self, store: &Arc<dyn Store>) -> Result<Gate, Failure> {
-        self.gate(Surface::Resume, GateParts::new(store))
+        self.gate(Surface::Apply, GateParts::new(store))
     }
 }
 
@@ -62,7 +62,7 @@ pub async fn after_yes(
     };
     let global = Global { workspace: Some(directory), ..global.clone() };
     let ctx = AppContext::open(&global)?;
-    let gate = ctx.pending_gate(&queue.store)?;
+    let gate = ctx.gate(Surface::Yes, GateParts::new(&queue.store))?;
     let reply = gate.take(pending.call, TakeYes::Queued(Box::new(queued))).await;
     Ok(AfterYes::Taken(Box::new(reply)))
 }

@@ -54,6 +54,14 @@ listed! {
         Resume = "resume",
         /// What the rules say of a call; nothing is run.
         Check = "check",
+        /// The calls of a whole job in a scratch layer; nothing is applied.
+        Rehearsal = "`--dry-run`",
+        /// The plan of such a job, applied as one call.
+        Plan = "`--dry-run --apply`",
+        /// What a call did in the sandbox, applied by whoever answers its question.
+        Yes = "approvals yes",
+        /// What a call did, or what a job wrote, applied by whoever names it.
+        Apply = "changes apply, jobs apply",
     }
 }
 
@@ -86,6 +94,16 @@ listed! {
         Trust = "trust in the project's file",
         /// Rules over what a call changed.
         DenyByEffect = "rules over effects",
+        /// Reviewers that look on and neither delay nor decide.
+        Observers = "reviewers with `async`",
+        /// Tools that are programs of the person.
+        OwnTools = "`[tools.NAME]`",
+        /// How many processes a command may leave running.
+        JobProcesses = "`commands.job_processes`",
+        /// Whether a command runs before the question of another agent.
+        Ahead = "`agents.ahead`",
+        /// A fleet that nothing was heard of for too long.
+        Fleet = "`[fleet]`",
     }
 }
 
@@ -93,12 +111,21 @@ impl Surface {
     /// Why a setting does not hold here, for people to read; `None`: it holds.
     pub const fn lacks(self, setting: Setting) -> Option<&'static str> {
         use Setting::{
-            Allowances, AlwaysRules, Budget, CountedRules, DenyByEffect, Limits, Modes, Queue,
-            Redaction, Reviewers, Taint, Trust, UndoKeep,
+            Ahead, Allowances, AlwaysRules, Budget, CountedRules, DenyByEffect, Fleet,
+            JobProcesses, Limits, Modes, Observers, OwnTools, Queue, Redaction, Reviewers, Taint,
+            Trust, UndoKeep,
         };
         match (self, setting) {
-            (Surface::Run | Surface::Exec | Surface::Undo | Surface::Resume, Taint)
-            | (Surface::Run | Surface::Exec | Surface::Resume, Budget) => {
+            (
+                Surface::Check,
+                Allowances | Queue | Taint | Budget | UndoKeep | Reviewers | Redaction | Limits
+                | DenyByEffect | Observers | JobProcesses,
+            ) => Some("it says what the rules decide; nothing is run and nobody is asked"),
+            (
+                Surface::Run | Surface::Exec | Surface::Undo | Surface::Resume | Surface::Plan,
+                Taint,
+            )
+            | (Surface::Run | Surface::Exec | Surface::Resume | Surface::Plan, Budget) => {
                 Some("each command that a person types is a session of its own")
             }
             (Surface::Undo, Budget | DenyByEffect) => {
@@ -110,13 +137,59 @@ impl Surface {
             (Surface::Acp, Redaction | Limits) => {
                 Some("the editor hands files and outputs to the agent itself")
             }
+            (Surface::Rehearsal, Allowances | Queue) => Some("a dry run asks nobody"),
+            (Surface::Rehearsal, Taint) => Some("a dry run opens no host"),
+            (Surface::Rehearsal, UndoKeep) => Some("a dry run applies nothing"),
+            (Surface::Plan, AlwaysRules) => Some("a plan is shown as a whole"),
+            (Surface::Plan | Surface::Yes, Redaction | Limits) => {
+                Some("it says that the changes were applied; what was printed was shown before")
+            }
             (
-                Surface::Check,
-                Allowances | Queue | Taint | Budget | UndoKeep | Reviewers | Redaction | Limits
-                | DenyByEffect,
-            ) => Some("it says what the rules decide; nothing is run and nobody is asked"),
+                Surface::Yes | Surface::Apply,
+                Modes | CountedRules | Allowances | Queue | AlwaysRules | Taint | Budget | Fleet,
+            ) => Some("somebody says yes to what was shown; only what denies stands in the way"),
+            (
+                Surface::Exec
+                | Surface::Ticket
+                | Surface::Hook
+                | Surface::Acp
+                | Surface::Undo
+                | Surface::Yes
+                | Surface::Apply,
+                OwnTools,
+            ) => Some("it calls no tool by its name"),
+            (Surface::Hook | Surface::Acp, JobProcesses) => {
+                Some("commands of the agent run with a ticket")
+            }
+            (
+                Surface::Run | Surface::Feed | Surface::Resume | Surface::Rehearsal | Surface::Plan,
+                JobProcesses,
+            ) => Some("what a command leaves running ends with its call"),
+            (Surface::Undo | Surface::Yes | Surface::Apply, JobProcesses) => {
+                Some("no command is run")
+            }
+            (
+                Surface::Run
+                | Surface::Feed
+                | Surface::Exec
+                | Surface::Ticket
+                | Surface::Acp
+                | Surface::Mcp
+                | Surface::Ask
+                | Surface::Chat
+                | Surface::Undo
+                | Surface::Resume
+                | Surface::Check
+                | Surface::Rehearsal
+                | Surface::Plan
+                | Surface::Yes
+                | Surface::Apply,
+                Ahead,
+            ) => Some("no person sits in front of another agent here"),
             (_, Modes | CountedRules | Allowances | Queue | AlwaysRules | Taint | Budget)
-            | (_, UndoKeep | Reviewers | Redaction | Limits | Trust | DenyByEffect) => None,
+            | (_, UndoKeep | Reviewers | Redaction | Limits | Trust | DenyByEffect)
+            | (_, Observers | OwnTools | JobProcesses | Fleet)
+            | (Surface::Hook, Ahead) => None,
         }
     }
 }

@@ -192,10 +192,10 @@ impl<'a> UndoSession<'a> {
     }
 }
 
-type Plan = Result<Undone, eclusa::workspace::UndoError>;
+type Undoing = Result<Undone, eclusa::workspace::UndoError>;
 
 /// The reply, with the plan of a dry run in place of the data that only a run gives.
-fn as_json(reply: &Reply, plan: Option<&Plan>, meant: &Selected) -> Value {
+fn as_json(reply: &Reply, plan: Option<&Undoing>, meant: &Selected) -> Value {
     let mut value = reply::as_json(reply);
     let Some(fields) = value.as_object_mut() else { return value };
     match plan {
@@ -221,7 +221,7 @@ fn as_json(reply: &Reply, plan: Option<&Plan>, meant: &Selected) -> Value {
 fn print(
     reply: &Reply,
     tool: &str,
-    plan: Option<&Plan>,
+    plan: Option<&Undoing>,
     meant: &Selected,
     screen: &mut Screen,
 ) -> Result<(), Failure> {

@@ -198,13 +198,13 @@ fn terminal(params: &Value) -> Result<String, String> {
         };
         let plain = |it: char| it.is_ascii_alphanumeric() || it == '_';
         if name.is_empty() || !name.chars().all(plain) {
-            return Err(format!("`{name}` is no name of a variable"));
+            return Err(format!("`{name}` is not a name for a variable"));
         }
         text.push_str(&format!("{name}={} ", shell_quoted(&value)));
     }
     let args = list("args")?;
     let args: Option<Vec<&str>> = args.iter().map(Value::as_str).collect();
-    let args = args.ok_or("`args` has something that is no text")?;
+    let args = args.ok_or("`args` holds something other than text")?;
     match args.is_empty() {
         true => text.push_str(program),
         false => {

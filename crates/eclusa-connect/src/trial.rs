@@ -31,7 +31,7 @@ pub(crate) type ModelFile = (&'static str, fn(&str, &str) -> Result<String, Stri
 pub(crate) fn neutral_settings(text: &str) -> Result<Map<String, Value>, String> {
     let settings = jsonc::read(text).map_err(|err| err.to_string())?;
     let Value::Object(mut fields) = settings else {
-        return Err("its settings are no object".to_owned());
+        return Err("its settings are not an object".to_owned());
     };
     for key in ["apiKeyHelper", "env", "model", "mcpServers", "statusLine", "enabledPlugins"] {
         fields.remove(key);

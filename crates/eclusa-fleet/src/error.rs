@@ -49,7 +49,7 @@ pub enum FleetError {
         root: u64,
     },
     /// It is no longer good.
-    #[error("the {kind} document {version} expired at {}; sign it anew with `eclusa fleet push --renew`", time_text(*at))]
+    #[error("the {kind} document {version} expired at {}; sign it again with `eclusa fleet push --renew`", time_text(*at))]
     Expired {
         /// What it is.
         kind: DocumentKind,

@@ -65,9 +65,10 @@ pub fn read_pointer(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
     match known.is_file() && bytes.len() as u64 <= MAX_POINTER {
         true => Ok(Some(bytes)),
-        false => {
-            Err(io::Error::new(io::ErrorKind::InvalidData, "it is no plain file, or too large"))
-        }
+        false => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "it is not a regular file, or is too large",
+        )),
     }
 }
 

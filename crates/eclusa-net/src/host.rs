@@ -24,7 +24,7 @@ pub enum HostError {
     #[error("after the colon there must be a port from 1 to 65535")]
     Port,
     /// What is in brackets is no IPv6 address.
-    #[error("what is in brackets is no address")]
+    #[error("what is in brackets is not an address")]
     Brackets,
     /// It is longer than a name can be.
     #[error("the host is longer than a name can be")]

@@ -128,7 +128,7 @@ impl FromStr for Sent {
         let found = ALL.iter().find(|it| it.0 == name);
         found.map(|&(name, signal, all)| Sent { name, signal, all }).ok_or_else(|| {
             let all: Vec<&str> = Sent::names().collect();
-            format!("`{word}` is no signal that can be sent; use one of {}", all.join(", "))
+            format!("`{word}` is not a signal that can be sent; use one of {}", all.join(", "))
         })
     }
 }

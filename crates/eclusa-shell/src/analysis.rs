@@ -278,7 +278,7 @@ impl Analyser<'_> {
             match script.text() {
                 Some(text) => self.script(&text, &outer),
                 None => {
-                    let what = "it runs shell text that is not known beforehand";
+                    let what = "it runs shell text that is not known in advance";
                     let contained = found || feed.is_some_and(PipeData::is_known_here);
                     let contained = contained && is_filled_in(&script);
                     self.add_doubt(Doubt { contained, ..Doubt::new(what, script.source) });

@@ -35,7 +35,7 @@ use crate::{
     writer::{self, Transaction},
 };
 use park::ParkOutcome;
-use watcher::{Watched, Watcher};
+use watcher::{WatchedQuestion, Watcher};
 
 /// How long an asker is taken to be there after its last word, in milliseconds.
 const HOLD: u64 = 60_000;
@@ -86,7 +86,7 @@ impl SqliteQueue {
             SubmittedQuestion::Over(outcome) => return outcome,
         };
         let (id, nonce) = (held.id, held.nonce.clone());
-        let mut watched: Option<Watched> = None;
+        let mut watched: Option<WatchedQuestion> = None;
         loop {
             let now = self.now();
             let found = read::held(&self.store, id, now).map_err(failed)?;
@@ -250,7 +250,7 @@ impl Drop for WaitingQuestion {
         let (id, nonce) = (self.id, std::mem::take(&mut self.nonce));
         let failed = move |err: StoreError| {
             tracing::warn!(
-                "question {id} could not be let go of, and is held a while longer: {err}"
+                "question {id} could not be released, and is held a while longer: {err}"
             );
         };
         let tell = move |done: Result<(), StoreError>| done.unwrap_or_else(failed);

@@ -116,7 +116,7 @@ pub(super) fn is_of_word(c: char) -> bool {
 
 /// Which family a letter or digit belongs to, as far as passing for another goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Script {
+pub(super) enum WritingSystem {
     /// Latin letters, everyday ones, and ASCII digits.
     Latin,
     /// Greek.
@@ -130,7 +130,7 @@ pub(super) enum Script {
 }
 
 /// The family of a letter or digit; `None` for what mixes with all of them.
-pub(super) fn script(c: char) -> Option<Script> {
+pub(super) fn script(c: char) -> Option<WritingSystem> {
     match c {
         '0'..='9' => None,
         _ if !c.is_alphanumeric() => None,
@@ -138,17 +138,17 @@ pub(super) fn script(c: char) -> Option<Script> {
             None
         }
         'a'..='z' | 'A'..='Z' | '\u{C0}'..='\u{24F}' | '\u{1E00}'..='\u{1EFF}' => {
-            Some(Script::Latin)
+            Some(WritingSystem::Latin)
         }
-        '\u{370}'..='\u{3FF}' | '\u{1F00}'..='\u{1FFF}' => Some(Script::Greek),
+        '\u{370}'..='\u{3FF}' | '\u{1F00}'..='\u{1FFF}' => Some(WritingSystem::Greek),
         '\u{400}'..='\u{52F}'
         | '\u{1C80}'..='\u{1C8F}'
         | '\u{2DE0}'..='\u{2DFF}'
-        | '\u{A640}'..='\u{A69F}' => Some(Script::Cyrillic),
-        _ if is_east_asian(c) => Some(Script::EastAsian),
+        | '\u{A640}'..='\u{A69F}' => Some(WritingSystem::Cyrillic),
+        _ if is_east_asian(c) => Some(WritingSystem::EastAsian),
         // Numbers in circles, superscripts and the like are plainly not the digits they stand for.
         _ if !c.is_alphabetic() && get_general_category(c) == Category::OtherNumber => None,
-        _ => Some(Script::Other),
+        _ => Some(WritingSystem::Other),
     }
 }
 

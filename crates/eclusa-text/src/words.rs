@@ -1,7 +1,7 @@
 //! Which letters pass for others: the look-alikes in a text.
 
 use super::characters::{
-    Script, is_costume, is_costume_punctuation, is_east_asian, is_full_width_punctuation,
+    WritingSystem, is_costume, is_costume_punctuation, is_east_asian, is_full_width_punctuation,
     is_look_alike, is_of_word, is_right_to_left, script,
 };
 
@@ -47,7 +47,7 @@ fn is_alone_suspect(chars: &[char], at: usize) -> bool {
 struct Word {
     start: usize,
     end: usize,
-    scripts: Vec<Script>,
+    scripts: Vec<WritingSystem>,
     /// Every letter of it is drawn like a Latin one, though none is.
     look_alike: bool,
 }
@@ -85,7 +85,7 @@ fn word(start: usize, letters: &[char]) -> Word {
 /// has more than one, and all of a word that is wholly made of look-alikes, unless a word beside
 /// it shows plainly which script is being written.
 fn suspects<'a>(chars: &[char], word: &Word, near: impl Iterator<Item = &'a Word>) -> Vec<usize> {
-    let foreign = |script: &&Script| **script != Script::EastAsian;
+    let foreign = |script: &&WritingSystem| **script != WritingSystem::EastAsian;
     let mixed = word.scripts.iter().filter(foreign).count() > 1;
     let plainly = |other: &Word| {
         let gap = if other.start < word.start {
@@ -104,7 +104,10 @@ fn suspects<'a>(chars: &[char], word: &Word, near: impl Iterator<Item = &'a Word
     let named = |at: &usize| {
         chars.get(*at).is_some_and(|c| {
             !is_right_to_left(*c)
-                && matches!(script(*c), Some(Script::Greek | Script::Cyrillic | Script::Other))
+                && matches!(
+                    script(*c),
+                    Some(WritingSystem::Greek | WritingSystem::Cyrillic | WritingSystem::Other)
+                )
         })
     };
     (word.start..word.end).filter(named).collect()

@@ -13,7 +13,7 @@ mod tool;
 mod tests;
 
 pub use parse::{Parsed, parse};
-pub use tool::{Diagnostics, DiagnosticsArgs, Ran, Runner};
+pub use tool::{CheckRun, Diagnostics, DiagnosticsArgs, Runner};
 
 use serde::Serialize;
 

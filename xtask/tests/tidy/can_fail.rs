@@ -229,6 +229,17 @@ fn words_that_mean_several_things() {
 }
 
 #[test]
+fn a_type_name_in_three_files() {
+    let file =
+        |it: &str| Source::new(&format!("crates/a/src/{it}.rs"), "struct Place;\nenum Kind {}\n");
+    let sources = ["x", "y", "z"].map(file);
+    let at = "`Place` is a type in crates/a/src/x.rs, crates/a/src/y.rs, crates/a/src/z.rs";
+    complains(&words::in_many_files(&sources), at);
+    complains(&words::in_many_files(&sources), "`Stream` is no longer in many files");
+    assert!(!words::in_many_files(&sources[..2]).iter().any(|it| it.contains("Place")));
+}
+
+#[test]
 fn names_that_say_nothing() {
     let source =
         Source::new("crates/a/src/told.rs", "const MOST: usize = 1;\nconst MAX_X: u8 = 1;\n");

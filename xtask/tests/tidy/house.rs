@@ -120,6 +120,11 @@ fn one_word_means_one_thing() {
 }
 
 #[test]
+fn a_type_name_stands_in_two_files_at_most() {
+    none(words::in_many_files(&SOURCES));
+}
+
+#[test]
 fn files_and_constants_have_plain_names() {
     none(rust().flat_map(words::unclear).collect());
 }

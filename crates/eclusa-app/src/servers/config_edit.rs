@@ -29,9 +29,9 @@ pub fn add(file: &Path, servers: &[ServerSettings]) -> Result<(), Failure> {
             table.set_implicit(true);
             Item::Table(table)
         });
-        let all = all
-            .as_table_like_mut()
-            .ok_or_else(|| Failure::usage("`servers` in it is no table, so none can be added"))?;
+        let all = all.as_table_like_mut().ok_or_else(|| {
+            Failure::usage("`servers` in it is not a table, so none can be added")
+        })?;
         for (at, server) in servers.iter().enumerate() {
             let mut table = table(server);
             if at == 0 && !lead.is_empty() {

@@ -133,7 +133,7 @@ async fn agree(queue: &dyn ApprovalQueue, id: u64, signer: &Signer) -> Result<()
 async fn list(queue: &dyn ApprovalQueue, json: bool, screen: &mut Screen) -> Result<(), Failure> {
     let (all, now) = (queue.allowances().await.map_err(Failure::failed)?, SystemClock.unix_ms());
     if all.is_empty() && !json {
-        screen.line("nothing was agreed on beforehand")?;
+        screen.line("no allowances yet")?;
     }
     for it in all {
         let votes = it.votes.iter().map(|vote| {

@@ -17,10 +17,10 @@ use crate::{
 };
 
 /// A process that plays Claude Code of a version, as its hooks find it.
-struct Agent(Child);
+pub(crate) struct Agent(Child);
 
 impl Agent {
-    fn of_version(world: &World, version: &str) -> Agent {
+    pub(crate) fn of_version(world: &World, version: &str) -> Agent {
         let program = shell_named(world, version);
         #[expect(clippy::disallowed_methods, reason = "the test plays the agent")]
         let mut agent = std::process::Command::new(program);
@@ -34,7 +34,7 @@ impl Agent {
         run(hook, &event.to_string())
     }
 
-    fn runs(&self, world: &World, command: &str) -> Ran {
+    pub(crate) fn runs(&self, world: &World, command: &str) -> Ran {
         self.asks(world, &attended(world, command))
     }
 }

@@ -96,3 +96,17 @@ fn a_changed_file_of_the_project_is_tried_in_its_place() {
     let ran = world.eclusa(&["policy", "replay", &new, "--instead-of", "project"]);
     assert!(ran.code == 0 && ran.out.contains("1 call judged again, 1 as before"), "{ran:?}");
 }
+
+/// Chat reads the files of sessions, and the one list of agents says whose those are: neither knows the other, so the
+/// two are held together here.
+#[test]
+fn the_sessions_that_are_imported_are_those_of_agents_that_keep_them() {
+    let values = |args: &[&str]| {
+        let ran = World::new().eclusa(args);
+        let line = ran.err.lines().find(|it| it.contains("possible values"));
+        line.unwrap_or_else(|| panic!("{ran:?}")).to_owned()
+    };
+    let imported = values(&["sessions", "import", "nobody", "x"]);
+    assert_eq!(imported, values(&["policy", "replay", "--from", "nobody"]));
+    assert!(imported.contains("codex"), "{imported}");
+}

@@ -174,3 +174,23 @@ fn what_takes_no_dry_run_refuses_it() {
     assert!(world.eclusa(&["approvals"]).out.contains("hello"), "it waits still");
     assert!(!world.path("workspace/notes.txt").exists());
 }
+
+/// A rule that is good for one call lets one call of a job pass. A plan uses nothing up; applying it does.
+#[test]
+fn a_plan_counts_uses_of_rules_and_applying_it_uses_them_up() {
+    eclusa_testing::needs!(Namespaces);
+    let rule = "[[rules]]\nid = \"few\"\ndecision = \"allow\"\ntool = \"write\"\ntimes = 1\n";
+    let world = World::with(rule);
+    let write = |name: &str| call("write", json!({"path": name, "content": "x\n"}));
+    let job = write("a.txt") + &write("b.txt");
+    for _ in 0..2 {
+        let ran = world.piped(&["--dry-run", "--json", "feed"], &job);
+        let want = [("write", "run", true), ("write", "ask", true)];
+        assert_eq!(would(&plan(&ran)), expected(&want), "{ran:?}");
+    }
+    let words = ["--mode", "auto-approve", "--dry-run", "feed", "--apply"];
+    let ran = world.piped(&words, &write("a.txt"));
+    assert_eq!((ran.code, world.read("workspace/a.txt").as_str()), (0, "x\n"), "{ran:?}");
+    let ran = world.piped(&["--dry-run", "--json", "feed"], &write("b.txt"));
+    assert_eq!(would(&plan(&ran)), expected(&[("write", "ask", true)]), "{ran:?}");
+}

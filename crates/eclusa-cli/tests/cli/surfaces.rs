@@ -12,11 +12,14 @@ use std::{
 };
 
 mod acts;
+mod applied;
+mod beside;
 mod cell;
 mod damaged;
 mod edited;
 mod hooked;
 mod judged;
+mod keys;
 mod lasting;
 mod modelled;
 mod pages;
@@ -44,6 +47,10 @@ pub(crate) enum Door {
     Undo,
     Resume,
     Check,
+    Rehearsal,
+    Plan,
+    Yes,
+    Apply,
 }
 
 impl Door {
@@ -62,12 +69,21 @@ impl Door {
             Surface::Undo => &[Door::Undo],
             Surface::Resume => &[Door::Resume],
             Surface::Check => &[Door::Check],
+            Surface::Rehearsal => &[Door::Rehearsal],
+            Surface::Plan => &[Door::Plan],
+            Surface::Yes => &[Door::Yes],
+            Surface::Apply => &[Door::Apply],
         }
     }
 
-    /// Those that run shell text and nothing else.
+    /// Those that run shell text, or apply what it did, and nothing else.
     fn runs_commands(self) -> bool {
-        matches!(self, Door::Exec | Door::Ticket)
+        matches!(self, Door::Exec | Door::Ticket) || self.is_taken()
+    }
+
+    /// Those that apply what ran before.
+    fn is_taken(self) -> bool {
+        matches!(self, Door::Yes | Door::Apply)
     }
 }
 
@@ -88,11 +104,20 @@ fn case(setting: Setting, door: Door) -> Option<Case> {
         Setting::Limits => shown::limits(door),
         Setting::Trust => judged::trust(door),
         Setting::DenyByEffect => judged::effects(door),
+        Setting::Observers => beside::observers(door),
+        Setting::OwnTools => beside::own_tools(door),
+        Setting::JobProcesses => beside::job_processes(door),
+        Setting::Ahead => beside::ahead(door),
+        Setting::Fleet => beside::fleet(door),
     }
 }
 
-/// Cells that are empty for a reason. There may be fewer, and never more.
-const EMPTY: usize = 23;
+/// Cells that are empty for a reason: of the surfaces and settings that were there first, of the surfaces that came
+/// since, and of the settings that came since. There may be fewer, and never more.
+const EMPTY: [usize; 3] = [23, 25, 36];
+
+/// So many surfaces and settings were there first.
+const FIRST: (usize, usize) = (12, 13);
 
 fn all() -> Vec<(Surface, Setting)> {
     let settings = Setting::ALL.iter();
@@ -141,6 +166,16 @@ fn every_surface_holds_what_is_configured() {
 
 #[test]
 fn empty_cells_only_become_fewer() {
-    let empty = all().iter().filter(|it| it.0.lacks(it.1).is_some()).count();
+    let mut empty = [0; 3];
+    for (column, surface) in Surface::ALL.iter().enumerate() {
+        for (row, setting) in Setting::ALL.iter().enumerate() {
+            let part = match (column < FIRST.0, row < FIRST.1) {
+                (true, true) => 0,
+                (false, true) => 1,
+                (_, false) => 2,
+            };
+            empty[part] += usize::from(surface.lacks(*setting).is_some());
+        }
+    }
     assert_eq!(empty, EMPTY, "where there are fewer, EMPTY is less from now on");
 }

@@ -149,7 +149,7 @@ pub(super) fn replacement(event: &HookEvent, note: &ResultNote) -> Option<String
     let lost = !note.withheld && event.response.as_ref().is_some_and(holds_media);
     let text = note.replacement.as_ref()?;
     Some(match lost {
-        true => format!("{text}\n[eclusa: what is no text in this result was left out]"),
+        true => format!("{text}\n[eclusa: what is not text in this result was left out]"),
         false => text.clone(),
     })
 }

@@ -140,10 +140,10 @@ impl<R: AsyncRead + Unpin, W> PipeTransport<R, W> {
                 Ok(message) => return Some(message),
                 Err(_) if text.is_empty() => {}
                 Err(err) => {
-                    tracing::debug!("a line of a server is no message: {err}");
+                    tracing::debug!("a line of a server is not a message: {err}");
                     self.nonsense += 1;
                     if self.nonsense > MAX_BAD_LINES {
-                        self.last_error.make("it writes lines that are no messages".to_owned());
+                        self.last_error.make("it writes lines that are not messages".to_owned());
                         return None;
                     }
                 }

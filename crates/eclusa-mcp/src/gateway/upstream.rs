@@ -253,7 +253,7 @@ impl Upstream {
     }
 
     pub(super) fn no_result(&self) -> String {
-        format!("the server `{}` answered something that is no result", self.settings.name)
+        format!("the server `{}` answered with something that is not a result", self.settings.name)
     }
 
     /// Why it is down, once somebody has found out.

@@ -24,7 +24,7 @@ pub(super) fn env(
         let (name, value) = (name.as_bytes(), value.as_bytes());
         if name.is_empty() || name.contains(&b'=') {
             let name = String::from_utf8_lossy(name).into_owned();
-            return Err(SandboxError::Plan(format!("`{name}` is no name of a variable")));
+            return Err(SandboxError::Plan(format!("`{name}` is not a name for a variable")));
         }
         env.push(c_string(OsStr::from_bytes(&[name, b"=", value].concat()))?);
     }

@@ -198,7 +198,7 @@ impl Making<'_> {
     /// A filesystem in which no socket can be bound, with those mounted in it that are like it. Others are covered.
     fn kernel(&mut self, path: &Path) -> Result<(), String> {
         if !has_no_sockets(self.mounts.kind(path)) {
-            return Err(format!("`{}` is no filesystem of the kernel's", path.display()));
+            return Err(format!("`{}` is not a filesystem of the kernel's", path.display()));
         }
         self.push(path, PartKind::Bind)?;
         self.covered(path)

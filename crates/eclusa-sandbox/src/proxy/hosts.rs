@@ -16,7 +16,7 @@ pub struct Hosts {
 
 /// An entry that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{entry}` is no rule for hosts: {why}")]
+#[error("`{entry}` is not a rule for hosts: {why}")]
 pub struct HostRule {
     /// What was written.
     pub entry: String,

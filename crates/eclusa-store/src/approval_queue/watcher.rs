@@ -30,7 +30,7 @@ struct Waiting {
 
 /// Somebody who waits for a question; woken whenever it changes.
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(super) struct WatchedQuestion {
     watcher: Arc<Watcher>,
     id: u64,
     pub(super) changed: Arc<Notify>,
@@ -43,7 +43,7 @@ impl Watcher {
         store: &SqliteStore,
         poll: Duration,
         id: u64,
-    ) -> Watched {
+    ) -> WatchedQuestion {
         let changed = Arc::new(Notify::new());
         // What changes from here on is told; what changed before, the caller sees for itself.
         let point = rows::last_change(store).unwrap_or_default();
@@ -54,7 +54,7 @@ impl Watcher {
         if first {
             tokio::spawn(look(Arc::downgrade(self), store.clone(), poll, point));
         }
-        Watched { watcher: self.clone(), id, changed }
+        WatchedQuestion { watcher: self.clone(), id, changed }
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -62,7 +62,7 @@ impl Watcher {
     }
 }
 
-impl Drop for Watched {
+impl Drop for WatchedQuestion {
     fn drop(&mut self) {
         let mut waiting = self.watcher.waiting();
         let ours = |it: &Arc<Notify>| Arc::ptr_eq(it, &self.changed);

@@ -17,11 +17,11 @@ const MAX_MESSAGE: usize = 1 << 20;
 /// Reads the messages of one run.
 pub(super) struct Messages {
     word: String,
-    reading: Mutex<Reading>,
+    reading: Mutex<ReadingOutput>,
 }
 
 #[derive(Default)]
-struct Reading {
+struct ReadingOutput {
     /// The line that is not ended yet, as far as it may still be a message.
     line: Vec<u8>,
     /// The rest of this line is of no interest.
@@ -90,7 +90,7 @@ impl Messages {
     }
 }
 
-impl Reading {
+impl ReadingOutput {
     /// Adds to the line that is not ended, and says whether that is a message.
     fn add(&mut self, part: &[u8], word: &str) -> bool {
         if self.skips || part.is_empty() {

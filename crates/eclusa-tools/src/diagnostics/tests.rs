@@ -198,7 +198,7 @@ proptest! {
 /// Writes down what it was to run, and says what the test tells it.
 #[derive(Clone, Default)]
 struct Says {
-    ran: Ran,
+    ran: CheckRun,
     commands: Arc<Mutex<Vec<Vec<String>>>>,
 }
 
@@ -207,7 +207,7 @@ impl Runner for Says {
         &'a self,
         check: &'a CheckSettings,
         _: &'a Job,
-    ) -> BoxFuture<'a, Result<Ran, String>> {
+    ) -> BoxFuture<'a, Result<CheckRun, String>> {
         self.commands.lock().unwrap().push(check.command.clone());
         Box::pin(std::future::ready(Ok(self.ran.clone())))
     }
@@ -264,7 +264,8 @@ fn errors_come_first_and_what_may_not_be_seen_is_kept_back() {
         "b.c:2:1: warning: w\n{root}/src/a.c:1:1: error: e\n.env:1:1: error: KEY=1\n\
          private/x.c:1:1: error: secret\n./src/c.c:5: note: n\n"
     );
-    let says = Says { ran: Ran { out, code: Some(1), ..Ran::default() }, ..Says::default() };
+    let says =
+        Says { ran: CheckRun { out, code: Some(1), ..CheckRun::default() }, ..Says::default() };
     let rules = || vec![named_checks(), Rule::new(Decision::Deny).path(["private/**"]).unwrap()];
     let reply = pass(&world, &says, rules(), json!({"check": "rust"}));
     insta::assert_snapshot!(reply.text(), @r"
@@ -285,13 +286,14 @@ fn errors_come_first_and_what_may_not_be_seen_is_kept_back() {
 fn output_in_no_known_form_is_shown_and_text_beside_json_is_not_told_twice() {
     let world = World::new();
     let err = "make: *** No rule to make target\n".to_owned();
-    let says = Says { ran: Ran { err, code: Some(2), ..Ran::default() }, ..Says::default() };
+    let says =
+        Says { ran: CheckRun { err, code: Some(2), ..CheckRun::default() }, ..Says::default() };
     let reply = pass(&world, &says, vec![named_checks()], json!({"check": "rust"}));
     assert!(reply.text().contains("in no form that is known:\nmake: ***"), "{}", reply.text());
     let out = json!({"level": "error", "message": "m", "code": null,
         "spans": [{"file_name": "a.rs", "line_start": 1, "column_start": 2, "is_primary": true}]});
     let err = "error: m\n --> a.rs:1:2\na.c:1:1: warning: other\n".to_owned();
-    let ran = Ran { out: out.to_string(), err, code: Some(101) };
+    let ran = CheckRun { out: out.to_string(), err, code: Some(101) };
     let reply = pass(
         &world,
         &Says { ran, ..Says::default() },

@@ -27,12 +27,12 @@ pub trait Runner: Send + Sync + 'static {
         &'a self,
         check: &'a CheckSettings,
         job: &'a Job,
-    ) -> BoxFuture<'a, Result<Ran, String>>;
+    ) -> BoxFuture<'a, Result<CheckRun, String>>;
 }
 
 /// What became of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Ran {
+pub struct CheckRun {
     /// What it wrote to its standard output, bounded by whoever ran it.
     pub out: String,
     /// What it wrote to its standard error, bounded too.
@@ -175,7 +175,7 @@ impl TypedTool for Diagnostics {
 }
 
 /// Reads both outputs where it may take a while.
-async fn read(ran: Ran) -> Parsed {
+async fn read(ran: CheckRun) -> Parsed {
     let both = tokio::task::spawn_blocking(move || {
         let (mut out, err) = (parse(&ran.out), parse(&ran.err));
         // What both say of one place is the same in two forms: cargo writes text beside its JSON.
@@ -199,7 +199,7 @@ struct ChecksReport {
 }
 
 impl ChecksReport {
-    fn end(&mut self, check: &CheckSettings, ran: &Ran, parsed: &Parsed) {
+    fn end(&mut self, check: &CheckSettings, ran: &CheckRun, parsed: &Parsed) {
         let how = match ran.code {
             Some(code) => format!("exit code {code}"),
             None => "a signal".to_owned(),

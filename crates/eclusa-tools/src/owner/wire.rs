@@ -23,16 +23,16 @@ const MAX_DESCRIPTORS: usize = 40;
 
 /// What is read of a message first.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Header {
+pub(super) struct FrameHeader {
     /// The version.
     pub(super) v: u32,
     /// The version of the program.
     pub(super) program: String,
 }
 
-impl Header {
-    pub(super) fn ours() -> Header {
-        Header { v: VERSION, program: env!("CARGO_PKG_VERSION").to_owned() }
+impl FrameHeader {
+    pub(super) fn ours() -> FrameHeader {
+        FrameHeader { v: VERSION, program: env!("CARGO_PKG_VERSION").to_owned() }
     }
 }
 
@@ -143,12 +143,12 @@ pub(crate) struct JobAbout {
 #[derive(Serialize)]
 struct Sent<'a, T> {
     #[serde(flatten)]
-    header: Header,
+    header: FrameHeader,
     body: &'a T,
 }
 
 #[derive(Deserialize)]
-struct Body<T> {
+struct FrameBody<T> {
     body: T,
 }
 
@@ -158,7 +158,7 @@ pub(super) fn send<T: Serialize>(
     body: &T,
     fds: &[BorrowedFd<'_>],
 ) -> io::Result<()> {
-    let bytes = serde_json::to_vec(&Sent { header: Header::ours(), body })?;
+    let bytes = serde_json::to_vec(&Sent { header: FrameHeader::ours(), body })?;
     if bytes.len() > MAX_MESSAGE || fds.len() > MAX_DESCRIPTORS {
         return Err(io::Error::other("the message is too long"));
     }
@@ -202,13 +202,13 @@ pub(super) fn receive(from: impl AsFd) -> io::Result<Option<Received>> {
 
 impl Received {
     /// Who speaks which version, if it is not ours.
-    pub(super) fn other_version(&self) -> io::Result<Option<Header>> {
-        let header: Header = serde_json::from_slice(&self.bytes)?;
+    pub(super) fn other_version(&self) -> io::Result<Option<FrameHeader>> {
+        let header: FrameHeader = serde_json::from_slice(&self.bytes)?;
         Ok((header.v != VERSION).then_some(header))
     }
 
     /// What it says.
     pub(super) fn read<T: DeserializeOwned>(&self) -> io::Result<T> {
-        Ok(serde_json::from_slice::<Body<T>>(&self.bytes)?.body)
+        Ok(serde_json::from_slice::<FrameBody<T>>(&self.bytes)?.body)
     }
 }

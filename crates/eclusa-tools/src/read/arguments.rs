@@ -73,7 +73,8 @@ impl ReadArgs {
 }
 
 fn range(text: &str) -> Result<Range<u64>, String> {
-    let wrong = || format!("`{text}` is no range of bytes; write `START..END`, such as `0..5000`");
+    let wrong =
+        || format!("`{text}` is not a range of bytes; write `START..END`, such as `0..5000`");
     let (start, end) = text.split_once("..").ok_or_else(wrong)?;
     let number = |text: &str, other: u64| match text {
         "" => Ok(other),

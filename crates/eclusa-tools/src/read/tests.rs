@@ -82,7 +82,7 @@ async fn read_file_takes_a_path_and_a_number_of_lines() {
         (json!({"path": "a.txt", "line": 2}), "must not have `line`"),
         (json!({"path": "a.txt", "lines": 2, "limit": 3}), "another name for `limit`"),
         (json!({"path": "a.txt", "lines": 2, "bytes": "0..1"}), "together with lines"),
-        (json!({"path": "a.txt", "bytes": "5..1"}), "no range of bytes"),
+        (json!({"path": "a.txt", "bytes": "5..1"}), "not a range of bytes"),
         (json!({"path": "a.txt", "bytes": "all"}), "`/bytes`"),
     ] {
         let said = error(&world, args.clone()).await;

@@ -71,12 +71,12 @@ const KINDS: [Kind; 9] = [
 #[derive(Debug)]
 pub(super) struct Caches {
     place: PathBuf,
-    found: OnceLock<Found>,
+    found: OnceLock<FoundCaches>,
 }
 
 /// Which directories there are, and what is told of those that there are not.
 #[derive(Debug, Default)]
-struct Found {
+struct FoundCaches {
     there: Vec<(&'static str, PathBuf)>,
     instead: Vec<(&'static str, &'static str)>,
 }
@@ -204,8 +204,8 @@ impl Caches {
         settings: &SandboxSettings,
         capabilities: &HostCapabilities,
         place: &Path,
-    ) -> io::Result<Found> {
-        let mut found = Found::default();
+    ) -> io::Result<FoundCaches> {
+        let mut found = FoundCaches::default();
         for kind in &KINDS {
             let lower = directory(kind, home, &settings.env);
             let usable = match &lower {

@@ -142,7 +142,7 @@ impl GrepArgs {
                 true => "set `multiline: true` to match across lines",
                 false => "escape what is meant as it is (`\\(`), or set `literal: true`",
             };
-            ToolError::new(format!("`{pattern}` is no regular expression: {why}; {hint}"))
+            ToolError::new(format!("`{pattern}` is not a regular expression: {why}; {hint}"))
         })
     }
 

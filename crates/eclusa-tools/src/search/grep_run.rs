@@ -233,7 +233,7 @@ fn types(asked: &str) -> Result<Types, ToolError> {
     builder.build().map_err(|_| {
         let asked = one_line(asked);
         ToolError::new(format!(
-            "`{asked}` is no type of file that is known; use `glob` instead, such as `*.{asked}`"
+            "`{asked}` is not a known type of file; use `glob` instead, such as `*.{asked}`"
         ))
     })
 }

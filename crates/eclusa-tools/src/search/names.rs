@@ -21,7 +21,7 @@ impl NamePattern {
         let wrong = |why: &str| {
             let asked = one_line(asked);
             ToolError::new(format!(
-                "`{asked}` is no glob: {why}; write one such as `*.rs`, `src/**/*.ts` or \
+                "`{asked}` is not a glob: {why}; write one such as `*.rs`, `src/**/*.ts` or \
                  `*.{{js,ts}}`"
             ))
         };

@@ -65,7 +65,7 @@ pub enum EditFault {
     NoFile,
     /// An empty `old_string`, but there is something.
     #[error(
-        "`old_string` is empty, which creates a file, but the file is not empty; give the text that shall be replaced"
+        "`old_string` is empty, which creates a file, but the file is not empty; give the text to replace"
     )]
     NotEmpty,
     /// `old_string` is not there.

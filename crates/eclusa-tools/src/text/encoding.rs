@@ -67,7 +67,7 @@ pub enum Undecodable {
 
 /// A character that the encoding of the file has no bytes for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the file is {encoding}, which has no `{character}` (U+{:04X}, line {line}); write it in another way, or write the whole file anew as UTF-8", *.character as u32)]
+#[error("the file is {encoding}, which has no `{character}` (U+{:04X}, line {line}); write it in another way, or rewrite the whole file as UTF-8", *.character as u32)]
 pub struct Unencodable {
     /// The encoding.
     pub encoding: Encoding,

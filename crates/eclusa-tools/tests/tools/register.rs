@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use eclusa::{Blocked, Files, Job, Registry, Scene, settings::CheckSettings, spool::MemorySpool};
 use eclusa_tools::{
     BuiltInTools, FileToolContext, SandboxSettings, Sandboxes,
-    diagnostics::{Diagnostics, Ran, Runner},
+    diagnostics::{CheckRun, Diagnostics, Runner},
     register_all, web,
 };
 use futures::future::BoxFuture;
@@ -16,8 +16,12 @@ use crate::world::World;
 struct Nobody;
 
 impl Runner for Nobody {
-    fn run<'a>(&'a self, _: &'a CheckSettings, _: &'a Job) -> BoxFuture<'a, Result<Ran, String>> {
-        Box::pin(std::future::ready(Ok(Ran::default())))
+    fn run<'a>(
+        &'a self,
+        _: &'a CheckSettings,
+        _: &'a Job,
+    ) -> BoxFuture<'a, Result<CheckRun, String>> {
+        Box::pin(std::future::ready(Ok(CheckRun::default())))
     }
 }
 

@@ -57,7 +57,7 @@ impl Workspace {
         let sync = durability == Durability::PowerLoss;
         let number = held.next(sync).map_err(IoFailure::at("number", self.state()))?;
         let intent = Intent { call, undoes: &[], irreversible: None, git: &[] };
-        let head = journal::Head::new(number, &intent, aside);
+        let head = journal::JournalHead::new(number, &intent, aside);
         let list =
             || Ok(names(&dirs.done, self.state())?.iter().filter_map(|it| call_of(it)).collect());
         let ended = match held.has_made(call, number, list) {
@@ -82,7 +82,7 @@ impl Workspace {
 impl Transaction<'_> {
     /// Journals steps that somebody else has taken, as taken, and files the transaction away. The
     /// journal is whole or not there: nothing that is in it is ever taken back by a recovery.
-    fn write_taken(&self, head: &journal::Head, ops: &[Op], sync: bool) -> io::Result<()> {
+    fn write_taken(&self, head: &journal::JournalHead, ops: &[Op], sync: bool) -> io::Result<()> {
         let mut text = journal::begin(head, self.root.iter().chain(ops))?;
         text.extend(journal::finish(self.root.iter().chain(ops))?);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
@@ -110,7 +110,7 @@ impl Transaction<'_> {
 /// files the transaction away.
 fn keep(
     txn: &Transaction<'_>,
-    head: &journal::Head,
+    head: &journal::JournalHead,
     mut steps: Vec<Op>,
     changes: &Changes,
     sync: bool,

@@ -20,7 +20,7 @@ const VERSION: u32 = 1;
 /// A journal as it was read.
 #[derive(Debug)]
 pub(crate) struct Journal {
-    pub(crate) head: Head,
+    pub(crate) head: JournalHead,
     pub(crate) ops: Vec<Op>,
     /// True when every step was taken.
     pub(crate) finished: bool,
@@ -28,7 +28,7 @@ pub(crate) struct Journal {
 
 /// What a transaction is.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Head {
+pub(crate) struct JournalHead {
     version: u32,
     /// Its place among all transactions.
     pub(crate) sequence: u64,
@@ -44,10 +44,10 @@ pub(crate) struct Head {
     pub(crate) irreversible: Option<String>,
 }
 
-impl Head {
-    pub(crate) fn new(sequence: u64, intent: &Intent<'_>, aside: KeepStrategy) -> Head {
+impl JournalHead {
+    pub(crate) fn new(sequence: u64, intent: &Intent<'_>, aside: KeepStrategy) -> JournalHead {
         let Intent { call, undoes, irreversible, .. } = *intent;
-        Head {
+        JournalHead {
             version: VERSION,
             sequence,
             call,
@@ -132,7 +132,7 @@ struct Finish {
 
 /// The first part: what is about to be done.
 pub(crate) fn begin<'a>(
-    head: &Head,
+    head: &JournalHead,
     ops: impl Iterator<Item = &'a Op>,
 ) -> serde_json::Result<Vec<u8>> {
     let mut out = Vec::with_capacity(4096);
@@ -168,7 +168,7 @@ fn seal(mut out: Vec<u8>) -> serde_json::Result<Vec<u8>> {
 pub(crate) fn read(bytes: &[u8]) -> Result<Option<Journal>, String> {
     let Some((first, rest)) = sealed(bytes) else { return Ok(None) };
     let mut lines = first.split(|it| *it == b'\n').filter(|it| !it.is_empty());
-    let head: Option<Head> = lines.next().and_then(|it| serde_json::from_slice(it).ok());
+    let head: Option<JournalHead> = lines.next().and_then(|it| serde_json::from_slice(it).ok());
     let Some(head) = head.filter(|it| it.version == VERSION) else {
         return Err("the journal was written by another version".to_owned());
     };
@@ -187,7 +187,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Option<Journal>, String> {
 }
 
 /// Only what a transaction is, without its steps and unchecked: for lists.
-pub(crate) fn head(bytes: &[u8]) -> Option<Head> {
+pub(crate) fn head(bytes: &[u8]) -> Option<JournalHead> {
     serde_json::from_slice(bytes.split(|it| *it == b'\n').next()?).ok()
 }
 

@@ -141,7 +141,7 @@ fn look(dir: &Path, parents: &mut Parents<'_>) -> io::Result<Option<u32>> {
 impl Transaction<'_> {
     /// Opens the workspace itself, where it is ours and shut, so that this transaction can have a
     /// directory in it. The journal says so first; what it will say later says so too.
-    pub(super) fn open_root(&mut self, head: &journal::Head) -> io::Result<()> {
+    pub(super) fn open_root(&mut self, head: &journal::JournalHead) -> io::Result<()> {
         let mut parents = Parents::new(&self.dirs.root);
         let Some(mode) = look(Path::new(""), &mut parents)? else { return Ok(()) };
         let id = Stat::at(&self.dirs.root, ".".as_ref())?.map(|it| it.id);
@@ -168,7 +168,7 @@ impl Transaction<'_> {
 }
 
 /// The step that opened the workspace itself, taken out of the others.
-pub(super) fn take_root(ops: &mut Vec<Op>, head: &journal::Head) -> Option<Op> {
+pub(super) fn take_root(ops: &mut Vec<Op>, head: &journal::JournalHead) -> Option<Op> {
     let is = |it: &Op| it.passing && it.path.as_os_str().is_empty();
     let copied = head.aside() == KeepStrategy::Copied;
     let at = ops.iter().position(is).filter(|_| copied)?;

@@ -69,7 +69,7 @@ impl Workspace {
 
         let sync = durability == Durability::PowerLoss;
         let number = held.next(sync).map_err(IoFailure::at("number", self.state()))?;
-        let head = journal::Head::new(number, intent, self.aside());
+        let head = journal::JournalHead::new(number, intent, self.aside());
         let list =
             || Ok(names(&dirs.done, self.state())?.iter().filter_map(|it| call(it)).collect());
         let ended = match held.has_made(intent.call, number, list) {
@@ -112,7 +112,7 @@ impl<'a> Transaction<'a> {
     pub(super) fn begin(
         workspace: &'a Workspace,
         dirs: &'a Dirs,
-        head: &journal::Head,
+        head: &journal::JournalHead,
     ) -> Result<Transaction<'a>, CommitError> {
         let kind = if head.undoes.is_empty() { "" } else { "-undo" };
         let name = format!("{:012}-{}{kind}", head.sequence, head.call);
@@ -171,7 +171,7 @@ impl<'a> Transaction<'a> {
 
     fn run(
         &self,
-        head: &journal::Head,
+        head: &journal::JournalHead,
         items: &mut [Item<'_>],
         sync: bool,
     ) -> Result<(), CommitError> {
@@ -188,7 +188,7 @@ impl<'a> Transaction<'a> {
 
     fn perform(
         &self,
-        head: &journal::Head,
+        head: &journal::JournalHead,
         items: &mut [Item<'_>],
         sync: bool,
     ) -> Result<(), Stop> {
@@ -258,7 +258,7 @@ impl<'a> Transaction<'a> {
 
     pub(super) fn write_journal(
         &self,
-        head: &journal::Head,
+        head: &journal::JournalHead,
         ops: &[&mut Op],
         sync: bool,
     ) -> io::Result<File> {

@@ -27,7 +27,7 @@ pub enum FileError {
     },
     /// The path starts at somebody's home directory.
     #[error(
-        "`{asked}` starts at a home directory, which is no part of the workspace; write the path \
+        "`{asked}` starts at a home directory, which is not part of the workspace; write the path \
          relative to the workspace (`./~` for a file of that name)"
     )]
     Home {
@@ -147,7 +147,7 @@ pub enum FileError {
         root: String,
     },
     /// A pattern for blocked files that is none.
-    #[error("`{pattern}` is no pattern for blocked files: {why}")]
+    #[error("`{pattern}` is not a pattern for blocked files: {why}")]
     Pattern {
         /// The pattern.
         pattern: String,

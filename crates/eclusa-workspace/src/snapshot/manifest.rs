@@ -103,7 +103,7 @@ impl Manifest {
         if *blake3::hash(body).as_bytes() != check {
             return None;
         }
-        let mut reader = Reader(body.strip_prefix(HEAD)?);
+        let mut reader = ManifestReader(body.strip_prefix(HEAD)?);
         let (boot, packed, count) = (reader.text()?, reader.number()?, reader.number()?);
         let entries = (0..count).map(|_| reader.entry()).collect::<Option<_>>()?;
         Some(Manifest { entries, packed, boot, check })
@@ -182,9 +182,9 @@ fn entry(out: &mut Vec<u8>, saved: &Saved) {
     }
 }
 
-struct Reader<'a>(&'a [u8]);
+struct ManifestReader<'a>(&'a [u8]);
 
-impl<'a> Reader<'a> {
+impl<'a> ManifestReader<'a> {
     fn take(&mut self, size: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(size)?;
         self.0 = rest;

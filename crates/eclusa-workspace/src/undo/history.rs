@@ -11,7 +11,7 @@ use crate::{
     Workspace,
     commit::{
         Dirs, IoFailure, call,
-        journal::{self, Head, Journal},
+        journal::{self, Journal, JournalHead},
         names, sequence, stat,
     },
 };
@@ -82,7 +82,7 @@ pub(super) fn undone(dirs: &Dirs, past: &[Past]) -> HashMap<u64, u64> {
     undone
 }
 
-pub(super) fn head(dirs: &Dirs, past: &Past) -> Option<Head> {
+pub(super) fn head(dirs: &Dirs, past: &Past) -> Option<JournalHead> {
     let dir = stat::open_dir(&dirs.done, past.name.as_ref()).ok()?;
     let file = stat::open_file(dir, "journal".as_ref()).ok()?;
     let mut line = Vec::new();

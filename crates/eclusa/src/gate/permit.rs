@@ -81,13 +81,13 @@ pub(crate) async fn decide(
         if verdict.decision == Decision::Deny {
             return Err(Stop::denied(Decider::Policy, verdict.why()));
         }
-        if setup.rehearsal.is_some() {
-            may_be_made(setup, call.call(), verdict)?;
-            return Ok(Permit { call, approved: false, files: None });
-        }
         if !consume_uses(setup, run, verdict, &mut trail.uses) {
             let why = "the rule that allows it was used up by another call meanwhile";
             return Err(Stop::denied(Decider::Policy, why));
+        }
+        if setup.rehearsal.is_some() {
+            may_be_made(setup, call.call(), verdict)?;
+            return Ok(Permit { call, approved: false, files: None });
         }
         // Whoever wrote these arguments has said yes to them, unless a rule says who must.
         let answered = written && verdict.requirements().next().is_none();

@@ -47,6 +47,8 @@ pub struct PlannedCall {
     pub paths: Vec<String>,
     /// Whether a rule asks about what it changes: that question is about this call alone.
     pub ruled: bool,
+    /// Whether a rule lets it pass that is good for so many calls only.
+    pub counted: bool,
 }
 
 /// What would become of a call.
@@ -86,6 +88,7 @@ impl PlannedCall {
             "asks": self.asks,
             "paths": self.paths,
             "ruled": self.ruled,
+            "counted": self.counted,
         })
     }
 }
@@ -176,6 +179,7 @@ impl Rehearsal {
                 it.decision == Decision::Ask
                     && it.because.iter().filter(|it| it.decision == Decision::Ask).any(ruled)
             }),
+            counted: !trail.uses.rules.is_empty(),
             paths: trail.changes.as_ref().map(|it| it.paths.clone()).unwrap_or_default(),
         };
         let mut calls = self.plan.0.lock().unwrap_or_else(PoisonError::into_inner);

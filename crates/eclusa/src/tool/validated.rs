@@ -42,7 +42,7 @@ pub struct Validated {
 
 /// Who wrote the arguments.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Author {
+enum ArgsAuthor {
     Model,
     Reader,
 }
@@ -51,11 +51,11 @@ enum Author {
 fn checked(
     tool: &Registered,
     args: &Value,
-    by: Author,
+    by: ArgsAuthor,
     session: &str,
 ) -> Result<Option<Value>, Stop> {
     let arguments = tool.arguments();
-    let new = arguments.normalised(args, by == Author::Model).map_err(Stop::InvalidArgs)?;
+    let new = arguments.normalised(args, by == ArgsAuthor::Model).map_err(Stop::InvalidArgs)?;
     arguments.check(new.as_ref().unwrap_or(args)).map_err(Stop::InvalidArgs)?;
     let completed = tool.tool().completed(new.as_ref().unwrap_or(args), session);
     if let Some(completed) = &completed {
@@ -78,7 +78,7 @@ impl Validated {
         call: Arc<ToolCall>,
         session: &str,
     ) -> Result<Validated, Stop> {
-        let args = checked(&tool, &call.args, Author::Model, session)?.map(Arc::new);
+        let args = checked(&tool, &call.args, ArgsAuthor::Model, session)?.map(Arc::new);
         Ok(Validated::admit(call, tool, args))
     }
 
@@ -239,7 +239,7 @@ impl Validated {
 
     /// The same call with other arguments, checked again.
     pub(crate) fn with_args(self, args: Value, session: &str) -> Result<Validated, Stop> {
-        let new = checked(&self.tool, &args, Author::Reader, session)?.unwrap_or(args);
+        let new = checked(&self.tool, &args, ArgsAuthor::Reader, session)?.unwrap_or(args);
         let moment = self.moment;
         Ok(Validated { moment, ..Validated::admit(self.call, self.tool, Some(Arc::new(new))) })
     }

@@ -78,7 +78,7 @@ impl ModelServer {
                 key: args.key_env.clone(),
             },
             other => {
-                let text = format!("`{}` is no server of models", sanitize(other));
+                let text = format!("`{}` is not a server of models", sanitize(other));
                 return Err(Failure::usage(text).hint(
                     "write anthropic, openai, gemini, or an address such as http://localhost:8080",
                 ));
@@ -186,7 +186,7 @@ fn insert(document: &mut DocumentMut, name: &str, model: Table) -> Result<(), Fa
     });
     let all = all
         .as_table_like_mut()
-        .ok_or_else(|| Failure::usage("`models` in it is no table, so none can be added"))?;
+        .ok_or_else(|| Failure::usage("`models` in it is not a table, so none can be added"))?;
     all.insert(name, Item::Table(model));
     Ok(())
 }

@@ -103,7 +103,7 @@ fn garbage_on_the_pipe_is_given_up_on() {
     let (_world, mut client) = beside(&["garbage"], "");
     unaffected(&mut client);
     let said = fails(&mut client, "mcp_bad_echo", json!({}));
-    assert!(said.contains("`bad`") && said.contains("lines that are no messages"), "{said}");
+    assert!(said.contains("`bad`") && said.contains("lines that are not messages"), "{said}");
 }
 
 #[test]

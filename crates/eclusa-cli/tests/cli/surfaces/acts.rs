@@ -13,6 +13,8 @@ pub(crate) enum Act {
     Bash(&'static str),
     /// A page is fetched.
     Fetch(&'static str),
+    /// The tool `own` is called, which a person has configured.
+    Own,
 }
 
 /// What came of it.
@@ -38,6 +40,7 @@ impl Act {
             Act::Write(path, text) => ("write", json!({"path": path, "content": text})),
             Act::Bash(command) => ("bash", json!({"command": command})),
             Act::Fetch(url) => ("web_fetch", json!({"url": url})),
+            Act::Own => ("own", json!({})),
         }
     }
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{
     Door,
     acts::{Act, Seen},
-    edited, hooked, modelled, served, typed,
+    applied, edited, hooked, modelled, served, typed,
 };
 use crate::world::World;
 
@@ -40,7 +40,7 @@ pub(crate) struct Case {
 /// A rule that allows what `one_write` and `two_writes` do.
 pub(crate) fn allow_write(door: Door) -> String {
     let condition = match door {
-        Door::Exec | Door::Ticket => "command = \"touch *\"",
+        _ if door.runs_commands() => "command = \"touch *\"",
         _ => "tool = \"write\"\npath = \"**\"",
     };
     format!("[[rules]]\nid = \"few\"\ndecision = \"allow\"\n{condition}\n")
@@ -53,7 +53,7 @@ pub(crate) fn one_write(door: Door) -> Vec<Act> {
 /// Two changes of different files.
 pub(crate) fn two_writes(door: Door) -> Vec<Act> {
     match door {
-        Door::Exec | Door::Ticket => {
+        _ if door.runs_commands() => {
             vec![Act::Bash("touch new1.txt"), Act::Bash("touch new2.txt")]
         }
         _ => ["new1.txt", "new2.txt"].map(|it| Act::Write(it, "new\n".to_owned())).into(),
@@ -79,6 +79,7 @@ impl Case {
                     typed::say_yes(&world, &self.acts);
                 }
             }
+            Door::Yes | Door::Apply => applied::ran_before(&world, &self.acts),
             _ => {}
         }
         let config = if with { &self.with } else { &self.without };
@@ -127,6 +128,10 @@ fn play(door: Door, world: &World, acts: &[Act]) -> Vec<Seen> {
         Door::Undo => typed::undo(world, acts),
         Door::Resume => typed::resume(world, acts),
         Door::Check => typed::check(world, acts),
+        Door::Rehearsal => applied::rehearsal(world, acts),
+        Door::Plan => applied::plans(world, acts),
+        Door::Yes => applied::yes(world, acts),
+        Door::Apply => applied::apply(world, acts),
     }
 }
 

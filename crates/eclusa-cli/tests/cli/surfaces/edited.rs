@@ -32,6 +32,7 @@ fn one(world: &World, editor: &mut Editor, act: &Act) -> Seen {
         }
         Act::Fetch(url) => editor.permission(json!({"toolCallId": "t", "title": "fetch",
             "kind": "fetch", "rawInput": {"url": url}})),
+        Act::Own => panic!("it has no tool of ours"),
     }
     let mut ticket = None;
     loop {

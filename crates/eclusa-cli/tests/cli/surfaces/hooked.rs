@@ -18,6 +18,7 @@ fn own(world: &World, act: &Act) -> (&'static str, Value) {
         }
         Act::Bash(command) => ("Bash", json!({"command": command})),
         Act::Fetch(url) => ("WebFetch", json!({"url": url, "prompt": "read it"})),
+        Act::Own => panic!("it has no tool of ours"),
     }
 }
 
@@ -48,7 +49,7 @@ pub(crate) fn hook(world: &World, acts: &[Act]) -> Vec<Seen> {
                 "written".to_owned()
             }
             Act::Fetch(_) => "a page".to_owned(),
-            Act::Bash(_) => panic!("commands run with a ticket"),
+            Act::Bash(_) | Act::Own => panic!("commands run with a ticket"),
         };
         let (tool, input) = own(world, act);
         let mut after = event(world, "PostToolUse", tool, input);

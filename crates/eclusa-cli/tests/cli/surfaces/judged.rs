@@ -4,10 +4,14 @@
 use super::{
     Case, Door,
     acts::{Act, Seen},
+    applied,
     cell::{allow_write, one_write, two_writes},
     typed,
 };
 use crate::{prompt::Person, world::World};
+
+/// A mode in which nobody is asked where no rule says so: nobody is there to be shown a plan.
+const APPROVED: &str = "mode = \"auto-approve\"\n";
 
 /// A mode for some clients or conversations, where the global one is another.
 pub(crate) fn modes(door: Door) -> Option<Case> {
@@ -24,8 +28,15 @@ pub(crate) fn modes(door: Door) -> Option<Case> {
         ..Case::default()
     };
     Some(match door {
+        Door::Yes | Door::Apply => return None,
         Door::Run | Door::Check => careful("conversation = \"command-line\""),
-        Door::Feed => careful("conversation = \"feed\""),
+        Door::Plan => Case {
+            with: format!("{APPROVED}{}", careful("conversation = \"command-line\"").with),
+            without: APPROVED.to_owned(),
+            acts: one_write(door),
+            ..careful("")
+        },
+        Door::Feed | Door::Rehearsal => careful("conversation = \"feed\""),
         Door::Exec => loose("conversation = \"command-line\""),
         Door::Ticket => loose("client = \"claude-code*\""),
         Door::Hook => careful("client = \"claude-code*\""),
@@ -73,8 +84,25 @@ pub(crate) fn counted(door: Door) -> Option<Case> {
             }
         }
         Door::Resume => Case { unanswered: true, expected: "done waits", ..case },
+        Door::Plan => Case {
+            with: format!("{APPROVED}{}", case.with),
+            without: format!("{APPROVED}{}", case.without),
+            acts: one_write(door),
+            look: Some(next_is),
+            expected: "done asked",
+            ..case
+        },
+        Door::Yes | Door::Apply => return None,
         _ => case,
     })
+}
+
+/// What was done, and what would be decided of the next.
+fn next_is(world: &World, seen: &[Seen]) -> String {
+    let args = r#"{"path": "next.txt", "content": "x\n"}"#;
+    let words = ["--json", "--mode", "confirm-sensitive", "check", "write", args];
+    let next = if world.eclusa(&words).json()["decision"] == "allow" { "done" } else { "asked" };
+    format!("{} {next}", seen.first().map_or("nothing", Seen::word))
 }
 
 /// Somebody has made a call that the rule lets pass.
@@ -84,7 +112,7 @@ fn used_once(world: &World, _: Door, _: bool) {
 }
 
 /// What was decided about the undos and redos that were typed.
-fn recorded_decisions(world: &World, _: &[Seen]) -> String {
+pub(crate) fn recorded_decisions(world: &World, _: &[Seen]) -> String {
     let records = world.records();
     let typed = records.iter().filter(|it| it["tool"] == "undo" || it["tool"] == "redo");
     let decided: Vec<&str> = typed.filter_map(|it| it["decision"].as_str()).collect();
@@ -104,11 +132,19 @@ pub(crate) fn allowances(door: Door) -> Option<Case> {
     let case =
         Case { acts: one_write(door), prepare: Some(agreed), expected: "done", ..Case::default() };
     match door {
-        Door::Undo | Door::Check => None,
+        Door::Undo | Door::Check | Door::Rehearsal | Door::Yes | Door::Apply => None,
         Door::Resume => Some(Case { unanswered: true, ..case }),
+        Door::Plan => Some(Case {
+            with: format!("{APPROVED}{ASKS}"),
+            without: format!("{APPROVED}{ASKS}"),
+            ..case
+        }),
         _ => Some(case),
     }
 }
+
+/// A rule that asks, also where the mode would not.
+const ASKS: &str = "[[rules]]\ndecision = \"ask\"\ntool = \"write\"\n";
 
 /// Questions that wait where somebody answers them, while nobody is at the surface.
 pub(crate) fn queue(door: Door) -> Option<Case> {
@@ -121,7 +157,12 @@ pub(crate) fn queue(door: Door) -> Option<Case> {
         ..Case::default()
     };
     match door {
-        Door::Undo | Door::Check => None,
+        Door::Undo | Door::Check | Door::Rehearsal | Door::Yes | Door::Apply => None,
+        Door::Plan => Some(Case {
+            with: format!("{}{APPROVED}{ASKS}", case.with),
+            without: format!("{APPROVED}{ASKS}"),
+            ..case
+        }),
         // There is somebody at the editor; this rule wants the answer of the queue, as it is.
         Door::Acp => {
             let rule = "[[rules]]\ndecision = \"ask\"\ntool = \"write\"\nwithin = \"9m\"\n";
@@ -171,7 +212,7 @@ pub(crate) fn always(door: Door) -> Option<Case> {
         ..Case::default()
     };
     match door {
-        Door::Undo => None,
+        Door::Undo | Door::Plan | Door::Yes | Door::Apply => None,
         Door::Resume => Some(Case { unanswered: true, ..case }),
         _ => Some(case),
     }
@@ -181,7 +222,7 @@ pub(crate) fn always(door: Door) -> Option<Case> {
 pub(crate) fn trust(door: Door) -> Option<Case> {
     fn trusted(world: &World, door: Door, with: bool) {
         let loosens = match door {
-            Door::Undo => "without = [\"no-undo\"]\n".to_owned(),
+            Door::Undo | Door::Plan | Door::Yes | Door::Apply => "without = [\"no\"]\n".to_owned(),
             _ => allow_write(door),
         };
         world.write("workspace/eclusa.toml", &loosens);
@@ -191,7 +232,13 @@ pub(crate) fn trust(door: Door) -> Option<Case> {
         }
     }
     let own = match door {
-        Door::Undo => "[[rules]]\nid = \"no-undo\"\ndecision = \"deny\"\ntool = \"undo\"\n",
+        Door::Undo => "[[rules]]\nid = \"no\"\ndecision = \"deny\"\ntool = \"undo\"\n",
+        Door::Plan => {
+            "mode = \"auto-approve\"\n[[rules]]\nid = \"no\"\ndecision = \"deny\"\ntool = \"write\"\n"
+        }
+        Door::Yes | Door::Apply => {
+            "[[rules]]\nid = \"no\"\ndecision = \"deny\"\ncommand = \"touch *\"\n"
+        }
         _ => "",
     };
     Some(Case {
@@ -212,11 +259,22 @@ pub(crate) fn effects(door: Door) -> Option<Case> {
         _ if door.runs_commands() => ("max_files = 1", Act::Bash("touch b.txt c.txt")),
         _ => ("max_lines = 2", Act::Write("b.txt", "1\n2\n3\n4\n5\n".to_owned())),
     };
-    Some(Case {
+    let case = Case {
         with: format!("[effects]\n{bound}\n{rule}"),
         without: rule,
         acts: vec![act],
         expected: "denied",
         ..Case::default()
+    };
+    Some(match door {
+        // Neither call goes beyond it, and the plan does.
+        Door::Plan => Case {
+            with: format!("{APPROVED}[effects]\nmax_files = 1\n"),
+            without: APPROVED.to_owned(),
+            acts: Vec::new(),
+            look: Some(|world, _| applied::plan(world, &two_writes(Door::Plan)).word().to_owned()),
+            ..case
+        },
+        _ => case,
     })
 }

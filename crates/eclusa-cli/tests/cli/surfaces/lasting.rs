@@ -30,6 +30,7 @@ pub(crate) fn taint(door: Door) -> Option<Case> {
     };
     match door {
         Door::Run | Door::Exec | Door::Undo | Door::Resume | Door::Check => None,
+        Door::Rehearsal | Door::Plan | Door::Yes | Door::Apply => None,
         Door::Hook | Door::Acp => Some(Case { expected: "done asked", ..case }),
         Door::Ticket => Some(Case {
             with: rule("") + &curl(""),
@@ -54,6 +55,7 @@ pub(crate) fn budget(door: Door) -> Option<Case> {
     };
     match door {
         Door::Run | Door::Exec | Door::Undo | Door::Resume | Door::Check => None,
+        Door::Plan | Door::Yes | Door::Apply => None,
         _ => Some(case),
     }
 }
@@ -94,6 +96,7 @@ pub(crate) fn undo_keep(door: Door) -> Option<Case> {
         world.write("workspace/b.txt", &noise(100));
         for at in 0..6 {
             world.write(&format!("workspace/source{at}"), &noise(at));
+            world.write(&format!("workspace/other{at}"), &noise(at + 10));
         }
     }
     let copies = [
@@ -104,18 +107,29 @@ pub(crate) fn undo_keep(door: Door) -> Option<Case> {
         "cp source4 b.txt",
         "cp source5 b.txt",
     ];
+    // What ran before is applied to what was there when it ran.
+    let others = [
+        "cp source0 other0",
+        "cp source1 other1",
+        "cp source2 other2",
+        "cp source3 other3",
+        "cp source4 other4",
+        "cp source5 other5",
+    ];
     let (rules, acts) = match door {
+        _ if door.is_taken() => (String::new(), others.map(Act::Bash).into()),
         _ if door.runs_commands() => (
             "[[rules]]\ndecision = \"allow\"\ncommand = \"cp *\"\n".to_owned(),
             copies.map(Act::Bash).into(),
         ),
         _ => {
             let write = |at: usize| Act::Write("b.txt", noise(at));
-            (allow_write(door), (0..copies.len()).map(write).collect())
+            let mode = if door == Door::Plan { "mode = \"auto-approve\"\n" } else { "" };
+            (format!("{mode}{}", allow_write(door)), (0..copies.len()).map(write).collect())
         }
     };
     let case = Case {
-        with: format!("[undo]\nkeep = \"100KB\"\nrecent = 1\n{rules}"),
+        with: format!("{rules}[undo]\nkeep = \"100KB\"\nrecent = 1\n"),
         without: rules,
         files: Some(sources),
         acts,
@@ -128,5 +142,5 @@ pub(crate) fn undo_keep(door: Door) -> Option<Case> {
         expected: "little",
         ..Case::default()
     };
-    (door != Door::Check).then_some(case)
+    (!matches!(door, Door::Check | Door::Rehearsal)).then_some(case)
 }

@@ -4,9 +4,13 @@ use super::{
     Case, Door,
     acts::{Act, Seen},
 };
+use crate::world::World;
 
-fn read(door: Door, name: &'static str, command: &'static str) -> Vec<Act> {
+pub(crate) fn read(door: Door, name: &'static str, command: &'static str) -> Vec<Act> {
     match door {
+        _ if door.is_taken() => vec![Act::Bash("cat a.txt badge.txt long.txt; touch read.txt")],
+        // A plan is of what changes.
+        Door::Plan => vec![Act::Write("b.txt", "x\n".to_owned())],
         _ if door.runs_commands() => vec![Act::Bash(command)],
         // The name of the file is all that an undo shows.
         Door::Undo => vec![Act::Write("badge-7777.txt", "x\n".to_owned())],
@@ -24,11 +28,23 @@ fn done(seen: &[Seen], told: impl Fn(&str) -> &'static str) -> String {
 
 /// Somebody who looks at calls before they run.
 pub(crate) fn reviewers(door: Door) -> Option<Case> {
-    let says_no = "[[reviewers]]\nname = \"desk\"\non = \"input\"\n\
-                   command = [\"sh\", \"-c\", \"echo not today >&2; exit 2\"]\n";
+    // What is applied was read before it ran: what it printed is read now.
+    let on = if door.is_taken() { "output" } else { "input" };
+    let says_no = format!(
+        "[[reviewers]]\nname = \"desk\"\non = \"{on}\"\n\
+         command = [\"sh\", \"-c\", \"echo not today >&2; exit 2\"]\n"
+    );
+    let mode = if door == Door::Plan { "mode = \"auto-approve\"\n" } else { "" };
     let case = Case {
-        with: says_no.to_owned(),
+        with: format!("{mode}{says_no}"),
+        without: mode.to_owned(),
         acts: read(door, "a.txt", "cat a.txt"),
+        // Nothing that was printed is shown to whoever says yes: what was read is on record.
+        look: (door == Door::Yes).then_some(|world: &World, _: &[Seen]| {
+            let records = world.records();
+            let read = records.iter().rev().find_map(|it| it["reviews"][0]["said"].as_str());
+            if read == Some("deny") { "denied" } else { "not read" }.to_owned()
+        }),
         expected: "denied",
         ..Case::default()
     };
@@ -46,7 +62,7 @@ pub(crate) fn redaction(door: Door) -> Option<Case> {
         expected: "taken out",
         ..Case::default()
     };
-    (!matches!(door, Door::Acp | Door::Check)).then_some(case)
+    (!matches!(door, Door::Acp | Door::Check | Door::Plan | Door::Yes)).then_some(case)
 }
 
 /// How much of an output comes back.
@@ -62,5 +78,5 @@ pub(crate) fn limits(door: Door) -> Option<Case> {
         expected: "cut",
         ..Case::default()
     };
-    (!matches!(door, Door::Acp | Door::Check)).then_some(case)
+    (!matches!(door, Door::Acp | Door::Check | Door::Plan | Door::Yes)).then_some(case)
 }

@@ -118,7 +118,7 @@ async fn jobs_get_signals_by_name() {
         until(&world, id, &format!("got-{word}")).await;
     }
     let text = signal(&world, id, "NOTHING").await;
-    assert!(text.contains("no signal that can be sent"), "{text}");
+    assert!(text.contains("not a signal that can be sent"), "{text}");
     let reply = world.pass("jobs", json!({"action": "signal", "id": id})).await;
     assert!(reply.content().contains("`signal` is missing"), "{}", reply.content());
     let reply = world.pass("jobs", json!({"action": "read", "id": id, "signal": "INT"})).await;

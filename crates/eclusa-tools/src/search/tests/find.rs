@@ -48,7 +48,10 @@ fn globs_fit_names_at_any_depth_and_paths_with_slashes() {
     let text = place.says("glob", json!({"pattern": "*.go"}));
     assert_eq!(text, "[no file fits `*.go` in `.`]");
     for wrong in ["", "/etc/*", "../*", "[a"] {
-        assert!(place.fails("glob", json!({"pattern": wrong})).contains("is no glob"), "{wrong}");
+        assert!(
+            place.fails("glob", json!({"pattern": wrong})).contains("is not a glob"),
+            "{wrong}"
+        );
     }
 }
 
@@ -115,7 +118,7 @@ fn what_cannot_be_searched_is_explained() {
     let why = place.fails("grep", json!({"pattern": "run("}));
     assert_eq!(
         why,
-        "`run(` is no regular expression: unclosed group; escape what is meant as it is (`\\(`), \
+        "`run(` is not a regular expression: unclosed group; escape what is meant as it is (`\\(`), \
          or set `literal: true`"
     );
     let why = place.fails("grep", json!({"pattern": "a\\nb"}));

@@ -46,7 +46,7 @@ fn a_character_that_does_not_fit_is_named() {
     let err = format.encode("caf\u{e9}\n\u{2192}").unwrap_err();
     assert_eq!(
         err.to_string(),
-        "the file is Latin-1 (Windows-1252), which has no `→` (U+2192, line 2); write it in another way, or write the whole file anew as UTF-8"
+        "the file is Latin-1 (Windows-1252), which has no `→` (U+2192, line 2); write it in another way, or rewrite the whole file as UTF-8"
     );
 }
 

@@ -73,7 +73,7 @@ fn a_pattern_is_named_and_one_that_is_none_is_refused() {
     assert_eq!(blocked.patterns(), ["/top.txt", "keys/*"]);
     for pattern in ["", "/", "../x", "a/[", "{a"] {
         let error = Blocked::new([pattern]).unwrap_err().to_string();
-        assert!(error.contains("is no pattern for blocked files"), "{error}");
+        assert!(error.contains("is not a pattern for blocked files"), "{error}");
     }
     assert_eq!(Blocked::nothing().by(Path::new(".env")), None);
 }
