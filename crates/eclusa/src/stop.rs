@@ -4,6 +4,10 @@ use std::{borrow::Cow, time::Duration};
 
 use crate::{Decision, Verdict};
 
+mod human_duration;
+
+pub use human_duration::HumanDuration;
+
 /// Why a call ended without the tool's output reaching the model.
 ///
 /// A `Stop` is an answer, not a crash: it goes back to the model as an error result whose text
@@ -373,31 +377,5 @@ fn ways(by_rule: bool) -> &'static str {
             "run it in a terminal, change the rule that asks, or have such questions wait for `eclusa approvals` (`on_no_approver = \"queue\"`)"
         }
         false => "run it in a terminal, add an allow rule, or choose another mode",
-    }
-}
-
-/// A duration, as people write it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HumanDuration(pub Duration);
-
-impl HumanDuration {
-    /// Without what nobody wants to know: a second or more to a tenth.
-    pub fn rounded(time: Duration) -> HumanDuration {
-        let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        let ms = if ms >= 950 { ms.saturating_add(50) / 100 * 100 } else { ms };
-        HumanDuration(Duration::from_millis(ms))
-    }
-}
-
-impl std::fmt::Display for HumanDuration {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let ms = self.0.as_millis();
-        if self.0.subsec_millis() == 0 {
-            write!(f, "{} s", self.0.as_secs())
-        } else if ms > 1000 && ms.is_multiple_of(100) {
-            write!(f, "{}.{} s", self.0.as_secs(), self.0.subsec_millis() / 100)
-        } else {
-            write!(f, "{} ms", self.0.as_millis())
-        }
     }
 }

@@ -35,7 +35,7 @@ use crate::{
 use list::list;
 pub(super) use made_again::made_again;
 use made_again::unanswered;
-use not_offered::not_offered;
+use not_offered::offered;
 use serve::ServeArgs;
 pub(super) use signer::Signer;
 
@@ -381,16 +381,6 @@ async fn questions(queue: &WorkspaceQueue, id: u64, like: bool) -> Result<Vec<u6
         false => Vec::new(),
     };
     Ok(if found.is_empty() { vec![id] } else { found })
-}
-
-/// Checks that a question offers this answer: one that could not be meant is not given.
-async fn offered(queue: &WorkspaceQueue, id: u64, answer: &Answer) -> Result<(), Failure> {
-    if matches!(answer, Answer::Once | Answer::No(_)) {
-        return Ok(());
-    }
-    let question = queue.queue.get(id).await.map_err(failed)?.question;
-    let why = not_offered(&question, &queue.reference(id), answer);
-    why.map_or(Ok(()), |it| Err(Failure::failed(it)))
 }
 
 fn failed(err: QueueError) -> Failure {

@@ -73,9 +73,9 @@ fn a_pause_that_is_over_or_cannot_be_read() {
     let look = before(&world, "Read", json!({"file_path": world.path("workspace/a.txt")}));
     pause(&world, &["claude-code", "--for", "10m"]);
     let found = find(&world.path("."), "claude-code.json").unwrap();
-    std::fs::write(&found, r#"{"until": 1, "by": "tester"}"#).unwrap();
+    world.write(found.to_str().unwrap(), r#"{"until": 1, "by": "tester"}"#);
     assert_eq!(decision(&claude(&world, &look)).0, "allow");
-    std::fs::write(&found, "{").unwrap();
+    world.write(found.to_str().unwrap(), "{");
     let (word, why) = decision(&claude(&world, &look));
     assert!(word == "deny" && why.contains("cannot be read"), "{why}");
 }
@@ -101,7 +101,7 @@ fn eclusa_alone_says_which_jobs_ended_with_the_machine() {
         "job": 1, "session": "cli", "command": "npm run dev", "call": 1, "since": 1_000_000,
         "owner": 4_000_000, "pid": 4_000_000, "start": 1, "layer": null, "ended": null, "changes": null,
     });
-    std::fs::write(place.join("job.json"), record.to_string()).unwrap();
+    world.write(place.join("job.json").to_str().unwrap(), &record.to_string());
     let mut command = world.command(&[]);
     command.stdin(Stdio::null());
     let ran = crate::world::run(command, "");

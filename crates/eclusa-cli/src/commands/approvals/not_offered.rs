@@ -2,8 +2,24 @@
 
 use eclusa::{Answer, Question};
 
+use crate::{failure::Failure, queues::WorkspaceQueue};
+
+/// Checks that a question offers this answer: one that could not be meant is not given.
+pub(super) async fn offered(
+    queue: &WorkspaceQueue,
+    id: u64,
+    answer: &Answer,
+) -> Result<(), Failure> {
+    if matches!(answer, Answer::Once | Answer::No(_)) {
+        return Ok(());
+    }
+    let question = queue.queue.get(id).await.map_err(super::failed)?.question;
+    let why = not_offered(&question, &queue.reference(id), answer);
+    why.map_or(Ok(()), |it| Err(Failure::failed(it)))
+}
+
 /// Why this answer could not be meant; `None`: it is offered.
-pub(super) fn not_offered(question: &Question, reference: &str, answer: &Answer) -> Option<String> {
+fn not_offered(question: &Question, reference: &str, answer: &Answer) -> Option<String> {
     let whole = question.preview().is_none_or(|it| it.whole);
     match answer {
         Answer::Session if question.grant.is_none() || !whole => {
