@@ -50,6 +50,8 @@ mod layer_places;
 mod layer_pool;
 mod memory;
 #[cfg(enforced)]
+mod network_connect;
+#[cfg(enforced)]
 mod network_pool;
 #[cfg(not(enforced))]
 mod no_network;

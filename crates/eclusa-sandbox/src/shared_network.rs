@@ -1,14 +1,10 @@
 //! A network that several sandboxes share: one loopback interface and nothing else, so that a later
 //! command reaches the server that an earlier one started.
 
-use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, TcpStream};
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-use rustix::net::AddressFamily;
-
-use crate::clone;
 use crate::kernel;
 use crate::step::{SandboxError, trying};
 
@@ -39,18 +35,6 @@ impl SharedNetwork {
     #[must_use]
     pub fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         self.user().into_iter().chain([self.network()]).collect()
-    }
-
-    /// Connects to what listens on this port of it, from outside.
-    pub fn connect(&self, port: u16) -> io::Result<TcpStream> {
-        let try_at = |ip: IpAddr, family| {
-            let socket = clone::socket_in(self.user(), self.network(), family)?;
-            rustix::net::connect(&socket, &SocketAddr::from((ip, port)))?;
-            Ok(socket.into())
-        };
-        try_at(Ipv4Addr::LOCALHOST.into(), AddressFamily::INET).or_else(|err| {
-            try_at(Ipv6Addr::LOCALHOST.into(), AddressFamily::INET6).map_err(|_: io::Error| err)
-        })
     }
 
     pub(crate) fn user(&self) -> Option<BorrowedFd<'_>> {

@@ -17,7 +17,7 @@ use crate::world::World;
 /// Names below the place of the test that a start looks at, and its system calls. Whoever needs more
 /// writes the new number here, in the same commit as the reason.
 const BUDGET: [(&str, usize, u64); 4] =
-    [("check", 20, 240), ("check --jsonl", 18, 190), ("hook", 32, 360), ("mcp", 28, 380)];
+    [("check", 20, 240), ("check --jsonl", 18, 190), ("hook", 33, 360), ("mcp", 28, 380)];
 
 /// So many more system calls than the budget are not worth a word: what one system's libraries need
 /// more than another's. Names have no such room: whose they are is the same everywhere.

@@ -126,7 +126,7 @@ fn what_can_not_be_meant_is_refused_before_anything_starts() {
     refused(&|plan| plan.argv = vec!["bash".into()], "`bash` is not an absolute path");
     refused(&|plan| plan.cwd = "here".into(), "`here` is not absolute");
     refused(&|plan| plan.cwd = "/no/such".into(), "working directory `/no/such`");
-    refused(&|plan| plan.env.push(("A=B".into(), "".into())), "`A=B` is no name");
+    refused(&|plan| plan.env.push(("A=B".into(), "".into())), "`A=B` is not a name");
     refused(&|plan| plan.env.push(("A".into(), "a\0b".into())), "NUL");
     refused(&|plan| plan.stage[0].live.push("../x".into()), "not beneath");
 }

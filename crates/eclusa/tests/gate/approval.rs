@@ -66,7 +66,7 @@ async fn without_anybody_to_ask_the_call_is_denied() {
     let world = check(
         world(),
         call("bash", "git push"),
-        "not run: this call needs approval, and nobody is available to approve it: ask `git push` (test:1); a person can run it in a terminal, add an allow rule, or choose another mode",
+        "not run: this call needs approval, and nobody is available to approve it: ask `git push` (test:1); a person can run it in a terminal, change the rule that asks, or have such questions wait for `eclusa approvals` (`on_no_approver = \"queue\"`)",
         "ended:no_approver",
     )
     .await;

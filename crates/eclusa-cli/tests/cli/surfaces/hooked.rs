@@ -80,7 +80,7 @@ pub(crate) fn ticket(world: &World, acts: &[Act]) -> Vec<Seen> {
 /// What came of a command that ran with a ticket.
 pub(crate) fn ran(ran: &crate::world::Ran) -> Seen {
     match ran.code {
-        0 => Seen::Done(ran.out.clone()),
+        0 => Seen::Done(format!("{}{}", ran.out, ran.err)),
         3 | 4 => Seen::refused(&format!("{}{}", ran.out, ran.err)),
         _ => Seen::Failed(format!("{}{}", ran.out, ran.err)),
     }
