@@ -110,7 +110,7 @@ const COMMANDS: &[&str] = &[
     "chmod 000 two; mkdir -m 700 shut; touch shut/in; chmod 500 shut; stat -c %a two shut; chmod 600 two",
     "truncate -s 70000 one; dd if=/dev/zero of=two bs=1k seek=64 count=1 2> /dev/null; wc -c one two",
     "nosuchprogram 2> /dev/null; echo $?; test -e nothing",
-    "t=$(mktemp); echo temporary > $t; cp $t kept; cat kept; rm $t; kill -9 $$",
+    "t=$(mktemp); echo temporary > \"$t\"; cp \"$t\" kept; cat kept; rm \"$t\"; kill -9 $$",
     "printf 'a:\\n\\techo made > $@\\n' > Makefile; make -s a 2>&1; cat a",
     "rm -rf d; ln -s . d; echo through > d/d/d/new; ls -1; readlink d",
 ];
