@@ -67,6 +67,7 @@ pub(crate) use named_files::{named_by, read_named};
 
 /// Where a text leaves the shell that runs it, from where it began, if everything in it goes well: a
 /// guess, by which nothing may be judged. `None`: it stays, or that cannot be followed.
+#[must_use]
 pub fn left_in(text: &str) -> Option<String> {
     let moves = text.contains("cd");
     moves.then(|| analyse(text).left_in).flatten().filter(|it| !it.is_empty())
