@@ -2,7 +2,7 @@
 import base64, json, os, pty, queue, re, select, shutil, signal, socket, subprocess, sys, tempfile, threading, time
 
 PROGRAM = os.path.abspath(os.environ.get("ECLUSA", "target/debug/eclusa"))
-LONG = 60  # far more than anything takes, in seconds
+LONG = int(os.environ.get("ATTACKS_LONG", 60))  # far more than anything takes, in seconds
 OPENED = []
 
 

@@ -13,6 +13,7 @@ import argparse, base64, json, os, shutil, signal, subprocess, sys, tempfile, th
 from http.server import ThreadingHTTPServer
 
 from agents_model import Model, an_id, program, settings
+from agents_table import tell
 
 TOOL = {"claude-code": ("Bash", "command"), "codex": ("exec_command", "cmd"),
         "gemini": ("run_shell_command", "command"), "opencode": ("bash", "command"), "copilot": ("bash", "command")}
@@ -183,8 +184,12 @@ def deny_own(world):
 
 def hang(world):
     """Our program stands still in the hook that judges until the agent's time is up; the other one runs."""
-    world.write("bin/ours", open(world.ours, "rb").read(), 0o755)
-    world.write("bin/eclusa", "#!/bin/sh\ncase \"$*\" in *--second*) exec %s/bin/ours \"$@\" ;; *) sleep 20 ;; esac\n" % world.top, 0o755)
+    os.rename(world.ours, world.top + "/bin/ours")
+    world.write("bin/eclusa", "#!/bin/sh\ncase \"$*\" in *--second*) exec %s/bin/ours \"$@\" ;; *) exec sleep 20 ;; esac\n" % world.top, 0o755)
+    if world.agent == "opencode":
+        plugin = "home/.config/opencode/plugins/eclusa.js"
+        text = open(world.top + "/" + plugin).read()
+        return world.write(plugin, text.replace("LIMIT_MS = 900000", "LIMIT_MS = 3000"))
 
     def short(value):
         """The same entries with little time for the hook that judges."""
@@ -197,7 +202,7 @@ def hang(world):
         for it in value if not isinstance(value, str) and hasattr(value, "__iter__") else []:
             short(it)
     files = {"gemini": "home/.gemini/settings.json", "copilot": "home/.copilot/hooks/eclusa.json",
-             "claude-code": "home/.claude/settings.json"}
+             "claude-code": "home/.claude/settings.json", "codex": "home/.codex/hooks.json"}
     world.edit(files[world.agent], short)
 
 
@@ -268,7 +273,10 @@ ATTACKS = {
         ("another hook, managed", "touch allowed", True, another_hook, no_other, True),
         ("switched off, managed", "touch denied", False, switch_off, None, True),
     ],
+    "opencode": [("time is up", "touch allowed", False, hang, None, False)],
     "codex": [
+        # It runs a call whose hook ran out of time: should it stop to, our pages can say so.
+        ("time is up, and it runs", "touch allowed", True, hang, None, False),
         ("denied, from a script", "touch denied", False, from_script, None, False),
         ("allowed, from a script", "touch allowed", True, from_script, in_sandbox, False),
         ("switched off, managed", "touch denied", False, switch_off, None, True),
@@ -411,8 +419,7 @@ def main():
             begun = time.monotonic()
             became, wrong = run()
             count, bad = count + 1, bad + bool(wrong)
-            print("%-4s %-12s %-22s %-8s %4.1f s%s" % ("BAD" if wrong else "ok", agent, name, became, time.monotonic() - begun,
-                                                     "".join("  " + it for it in wrong)), flush=True)
+            tell(agent, name, wrong, time.monotonic() - begun, became)
     print("%d runs, %d wrong, %.0f s" % (count, bad, time.monotonic() - began))
     sys.exit(1 if bad else 0)
 

@@ -12,6 +12,7 @@ import argparse, fcntl, json, os, pty, re, select, shutil, signal, struct, subpr
 from http.server import ThreadingHTTPServer
 
 from agents_model import Model, program, settings
+from agents_table import tell
 
 TOOL = {"claude-code": ("Bash", "command"), "codex": ("exec_command", "cmd"), "gemini": ("run_shell_command", "command"),
         "copilot": ("bash", "command")}
@@ -33,8 +34,8 @@ DAY = [
 
 
 class Scripted(Model):
-    """A model that makes one call after the other."""
-    script, field, extra = [], "command", {}
+    """A model that makes one call after the other, or all of them at once."""
+    script, field, extra, together = [], "command", {}, False
 
     def calls(self, offered, results):
         Model.got = results or Model.got
@@ -42,10 +43,10 @@ class Scripted(Model):
         Model.tool = fitting[0] if fitting else ""
         if not fitting or len(results) >= len(Scripted.script):
             return False
-        command = Scripted.script[len(results)]
-        Model.args = {Scripted.field: command, **Scripted.extra}
-        if "http.server" in command:
-            Model.args["run_in_background"] = True
+        said = lambda command: {Scripted.field: command, **Scripted.extra, **({"run_in_background": True} if "http.server" in command else {})}
+        if Scripted.together:
+            self.several = [(Model.tool, said(it)) for it in Scripted.script]
+        Model.args = said(Scripted.script[len(results)])
         return True
 
 
@@ -63,7 +64,8 @@ def squeezed(text):
 class Session:
     """One agent on a terminal, and somebody who answers each of its prompts."""
 
-    def __init__(self, agent, options, script, config="", answer=True):
+    def __init__(self, agent, options, script, config="", answer=True, together=False):
+        Scripted.together = together
         self.agent, self.options, self.answer, self.prompts, self.screen = agent, options, answer, [], ""
         self.top = tempfile.mkdtemp(prefix="ahead-", dir=options.scratch)
         self.home, self.work = self.top + "/home", self.top + "/work"
@@ -140,7 +142,8 @@ class Session:
                 for asked, told in (("\x1b[c", b"\x1b[?62c"), ("\x1b[6n", b"\x1b[1;1R")):
                     if asked in data:
                         os.write(terminal, told)
-            if answered == len(Model.got):
+            # Of two calls the other one may be asked about before either has come to an end.
+            if answered == len(Model.got) and not Scripted.together:
                 seen = ""
             # A prompt stands there, and its call has none yet. It takes no keys at once.
             elif stands is None and re.search(wanted, squeezed(seen)):
@@ -234,6 +237,18 @@ def a_no(agent, options):
     return session.close(wrong)
 
 
+def two_at_once(agent, options):
+    """Two calls in one answer of the model: each has its own question, and its own yes."""
+    session = Session(agent, options, ["sed -i s/one/two/ a.txt", "sed -i s/old/new/ old.txt"], together=True)
+    wrong = [it for it in [session.run()] if it]
+    for name, wanted in (("a.txt", "two\n"), ("old.txt", "new\n")):
+        if session.text(name) != wanted:
+            wrong.append("the yes applied nothing to %s" % name)
+    if len(session.prompts) != 2:
+        wrong.append("%d questions, and not 2" % len(session.prompts))
+    return session.close(wrong)
+
+
 def editor(session, over):
     """An editor that wants to know how things stand, again and again."""
     while not over.is_set():
@@ -273,7 +288,7 @@ def day(config):
     return play
 
 
-CASES = [("a yes, and a commit", a_yes, None), ("a no", a_no, None), ("a day", day(""), "claude-code"),
+CASES = [("a yes, and a commit", a_yes, None), ("a no", a_no, None), ("two at once", two_at_once, None), ("a day", day(""), "claude-code"),
          ("a day, auto-approve", day('mode = "auto-approve"\n'), "claude-code")]
 
 
@@ -293,7 +308,7 @@ def main():
     if missing or os.geteuid() != 0 or not os.access(options.eclusa, os.X_OK):
         print("cannot run: %s" % ("no package of " + missing[0] if missing else "it takes root, and the program"))
         return 3
-    if os.environ.get("AGENTS_AHEAD_APART") is None:
+    if os.environ.get("AGENTS_AHEAD_APART") is None and os.getpid() != 1:
         # A network of its own, where only loopback is.
         os.environ["AGENTS_AHEAD_APART"] = "1"
         os.execvp("unshare", ["unshare", "-nm", sys.executable, "-B", *sys.argv])
@@ -307,7 +322,7 @@ def main():
             began = time.monotonic()
             wrong = play(agent, options)
             bad += bool(wrong)
-            print("%-12s %-20s %5.1f s  %s" % (agent, name, time.monotonic() - began, "; ".join(wrong) or "right"), flush=True)
+            tell(agent, name, wrong, time.monotonic() - began)
     return 1 if bad else 0
 
 

@@ -11,7 +11,8 @@ from http.server import ThreadingHTTPServer
 
 from agents_model import program, settings
 from agents_screen import Screen
-from agents_steps import AGAIN, END, MAIN, MEDIA, SHELL, Conversation, DayModel, day, encoded, with_server
+from agents_steps import AGAIN, END, MAIN, MEDIA, SHELL, Conversation, DayModel, before_it_starts, day, encoded, with_server
+from agents_table import tell
 
 RULES = """mode = "auto-approve"
 
@@ -37,7 +38,7 @@ APART = {("claude-code", "stop"): "a server is a job of the session, and `eclusa
 class Session:
     """One agent on one day, with us or without."""
 
-    def __init__(self, agent, options, ours, screen, steps=None):
+    def __init__(self, agent, options, ours, screen, steps=None, rules=RULES, served=True):
         self.agent, self.options, self.ours, self.wrong = agent, options, ours, []
         self.top = tempfile.mkdtemp(prefix="eclusa-day-", dir=options.scratch)
         self.home, self.work = self.top + "/home", self.top + "/work"
@@ -46,11 +47,11 @@ class Session:
         self.port = 8100 + 10 * sorted(SHELL).index(agent) + 2 * screen + ours
         main, other = day(agent, self.work, self.port)
         if screen:
-            short = ["write", "sed", "cd", "where", "back", "serve", "curl", "picture", "it is late", "denied"]
-            again = ["commit", "number", "delete"]
+            short = ["write", "edit", "sed", "cd", "where", "back", "serve", "curl", "picture", "document", "sound", "its picture",
+                     "it is late", "other agent", *(["wait"] if agent == "codex" else []), "denied"]
             named = dict(main)
-            pick = lambda names: [(it, named[it]) for it in names]
-            main = [*pick(short), END, END, *pick(["make", *again]), END]
+            pick = lambda *names: [(it, named[it]) for it in names]
+            main = [*pick(*short), END, END, *pick("make", "commit", "number", "delete"), END, *pick("branch", "again"), END]
         main = steps or main
         DayModel.shell, DayModel.talks = SHELL[agent], {"main": Conversation(main), "other": Conversation(other)}
         self.talk = DayModel.talks["main"]
@@ -58,10 +59,12 @@ class Session:
         self.server.daemon_threads = True
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         self.env, self.args, files = settings(agent, self.home, self.server.server_port)
-        with_server(agent, self.home, self.env, files)
+        before_it_starts(agent, self.home, self.env, files)
+        if served:
+            with_server(agent, self.home, self.env, files)
         for name, text in files.items():
             self.write("home/" + name, text)
-        self.write("home/.config/eclusa/eclusa.toml", RULES)
+        self.write("home/.config/eclusa/eclusa.toml", rules)
         self.write("work/notes.txt", "one\n")
         self.write("work/src/start.txt", "")
         for name in os.listdir(MEDIA):
@@ -100,21 +103,35 @@ class Session:
             time.sleep(1)
             end_all()
 
-    def screen(self):
-        """Starts the agent on a terminal, with its first task."""
+    def screen(self, again=False):
+        """Starts the agent on a terminal, with its first task, or takes its last session up again."""
         quiet = {"claude-code": ["--permission-mode", "bypassPermissions", MAIN], "codex": ["--dangerously-bypass-hook-trust", MAIN],
                  "gemini": ["-m", "gemini-2.5-flash", "--approval-mode", "yolo", "-i", MAIN],
                  "opencode": ["--prompt", MAIN], "copilot": ["--allow-all-tools", "-i", MAIN]}[self.agent]
-        return Screen(program(self.options.packages, self.agent) + quiet, self.work, self.env)
+        more = {"codex": ["resume", "--last"], "gemini": ["--resume", "latest"]}.get(self.agent, ["--continue"]) if again else []
+        if again and self.agent == "opencode":
+            # There it takes no task from its command line.
+            quiet = []
+        return Screen(program(self.options.packages, self.agent) + more + quiet, self.work, self.env)
 
     def on_screen(self):
-        """The same with somebody who types: a turn, a summary of what was said, and another turn."""
+        """The same with somebody who types: a turn, a summary of what was said, another turn, and one on the next day."""
         compact = {"gemini": "/compress"}.get(self.agent, "/compact")
         screen = self.screen()
         ends = [at for at, step in enumerate(self.talk.steps) if step == END]
         try:
-            for number, words in enumerate((None, compact, MAIN + ", go on")):
-                if words:
+            for number, words in enumerate((None, compact, MAIN + ", go on", "")):
+                if words == "":
+                    # It is closed, and taken up again.
+                    screen.look(1.5)
+                    screen.close()
+                    self.talk.known = 0
+                    screen = self.screen(True)
+                    if self.agent == "opencode":
+                        screen.until(lambda: screen.shows("scratch.txt"), 60)
+                        screen.look(1.5)
+                        screen.say(MAIN + ", again")
+                elif words:
                     screen.look(1.5)
                     before, drawn = self.talk.asked, len(screen.seen)
                     screen.say(words)
@@ -231,8 +248,7 @@ def main():
                 continue
             _, wrong = play(agent, options, screen)
             bad += bool(wrong)
-            print("%-4s %-12s a day, %-22s %4.1f s%s" % ("BAD" if wrong else "ok", agent, "on its screen" if screen else "headless",
-                                                       time.monotonic() - begun, "".join("\n  " + it for it in wrong)), flush=True)
+            tell(agent, "a day, on its screen" if screen else "a day, headless", wrong, time.monotonic() - begun)
     sys.exit(1 if bad else 0)
 
 

@@ -7,6 +7,7 @@ import argparse, os, shutil, signal, subprocess, sys, time
 
 from agents_day import Session, end_all
 from agents_steps import DayModel, SHELL
+from agents_table import tell
 
 KEYS = {"opencode": (b"\x1b", b"\x1b")}
 SLEEPER = "3071"
@@ -26,12 +27,13 @@ def running(*words):
 
 
 def shell(agent):
-    command = "sleep %s; touch late" % SLEEPER
+    # Claude Code refuses a command that begins with a long `sleep`.
+    command = "nice sleep %s; touch late" % SLEEPER
     said = {"codex": {"cmd": command, "yield_time_ms": 30000}}.get(agent, {"command": command, "description": "a step"})
     return SHELL[agent], said
 
 
-def play(agent, options, ours, killed):
+def play(agent, options, ours, killed, patience=15):
     """One session that is broken off. Returns whether the command ended, and what is wrong."""
     session = Session(agent, options, ours, True, [("sleep", shell(agent))])
     screen = session.screen()
@@ -47,7 +49,7 @@ def play(agent, options, ours, killed):
                 for key in KEYS.get(agent, (b"\x1b",)):
                     screen.press(key)
                     screen.look(0.3)
-            until = time.monotonic() + 15
+            until = time.monotonic() + patience
             while running("sleep", SLEEPER) and time.monotonic() < until:
                 screen.look(0.2)
             ended = not running("sleep", SLEEPER)
@@ -101,14 +103,14 @@ def main():
             DayModel.summed = False
             alone, wrong = play(agent, options, False, killed)
             wrong = ["alone: " + it for it in wrong]
-            held, more = play(agent, options, True, killed)
+            # What ends alone is waited for.
+            held, more = play(agent, options, True, killed, 60 if alone else 15)
             wrong += more
             if alone and not held:
                 wrong.append("the command goes on, which alone it does not")
             became = "ended" if held else "goes on, as alone"
             bad += bool(wrong)
-            print("%-4s %-12s %-22s %-8s %4.1f s%s" % ("BAD" if wrong else "ok", agent, "the agent is killed" if killed else "Esc while it runs", became,
-                                                     time.monotonic() - begun, "".join("\n  " + it for it in wrong)), flush=True)
+            tell(agent, "the agent is killed" if killed else "Esc while it runs", wrong, time.monotonic() - begun, became)
     sys.exit(1 if bad else 0)
 
 

@@ -12,6 +12,8 @@ class Model(BaseHTTPRequestHandler):
     """Answers the first request that offers the tool (a pattern) with one call, everything else with text."""
     protocol_version = "HTTP/1.1"
     pattern, tool, args, got, keys, offered, seen = "", "", {}, [], [], [], []
+    # More than one call at once: tools and arguments.
+    several = ()
 
     def log_message(self, *_):
         pass
@@ -68,25 +70,29 @@ class Model(BaseHTTPRequestHandler):
         Model.tool = fitting[0] if fitting else ""
         return bool(fitting) and not results
 
+    def made(self):
+        """The calls to make now."""
+        return self.several or [(self.tool, self.args)]
+
     def messages(self, wanted):
         offered = [it.get("name") for it in wanted.get("tools") or []]
         blocks = [b for m in wanted.get("messages", []) if isinstance(m["content"], list) for b in m["content"]]
         call = self.calls(offered, [b.get("content") for b in blocks if b.get("type") == "tool_result"])
-        block = {"type": "tool_use", "id": an_id("toolu_"), "name": self.tool, "input": {}} if call \
-            else {"type": "text", "text": ""}
-        delta = {"type": "input_json_delta", "partial_json": json.dumps(self.args)} if call \
-            else {"type": "text_delta", "text": "done"}
+        blocks = [({"type": "tool_use", "id": an_id("toolu_"), "name": tool, "input": {}},
+                   {"type": "input_json_delta", "partial_json": json.dumps(args)}) for tool, args in self.made()] if call \
+            else [({"type": "text", "text": ""}, {"type": "text_delta", "text": "done"})]
         usage = {"input_tokens": 1, "output_tokens": 1}
         message = {"id": an_id("msg_"), "type": "message", "role": "assistant", "model": wanted.get("model"),
                    "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
         stop = "tool_use" if call else "end_turn"
         if not wanted.get("stream"):
             return self.send(dict(message, content=[{"type": "text", "text": "done"}], stop_reason="end_turn"))
+        inner = [it for at, (block, delta) in enumerate(blocks) for it in (
+            {"type": "content_block_start", "index": at, "content_block": block},
+            {"type": "content_block_delta", "index": at, "delta": delta},
+            {"type": "content_block_stop", "index": at})]
         self.stream([(it["type"], it) for it in (
-            {"type": "message_start", "message": message},
-            {"type": "content_block_start", "index": 0, "content_block": block},
-            {"type": "content_block_delta", "index": 0, "delta": delta},
-            {"type": "content_block_stop", "index": 0},
+            {"type": "message_start", "message": message}, *inner,
             {"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": None}, "usage": usage},
             {"type": "message_stop"})])
 
@@ -102,32 +108,35 @@ class Model(BaseHTTPRequestHandler):
                 texts |= {name} if inner.get("type") == "custom" else set()
         items = wanted.get("input") if isinstance(wanted.get("input"), list) else []
         results = [it.get("output") for it in items if it.get("type") in ("function_call_output", "custom_tool_call_output")]
+        def item(tool, args):
+            one = {"type": "function_call", "id": an_id("fc_"), "call_id": an_id("call_"), "name": tool,
+                   "arguments": json.dumps(args), "status": "completed"}
+            if tool in texts:
+                one = {"type": "custom_tool_call", "id": an_id("ctc_"), "call_id": an_id("call_"), "name": tool,
+                       "input": args, "status": "completed"}
+            if tool in spaces:
+                one["namespace"], one["name"] = spaces[tool]
+            return one
         if self.calls(offered, results):
-            item = {"type": "function_call", "id": an_id("fc_"), "call_id": an_id("call_"), "name": self.tool,
-                    "arguments": json.dumps(self.args), "status": "completed"}
-            if self.tool in texts:
-                item = {"type": "custom_tool_call", "id": an_id("ctc_"), "call_id": an_id("call_"), "name": self.tool,
-                        "input": self.args, "status": "completed"}
-            if self.tool in spaces:
-                item["namespace"], item["name"] = spaces[self.tool]
+            items = [item(*it) for it in self.made()]
         else:
             text = {"type": "output_text", "text": "done", "annotations": []}
-            item = {"type": "message", "role": "assistant", "id": an_id("msg_"), "status": "completed",
-                    "content": [text]}
-        whole = {"id": an_id("resp_"), "object": "response", "status": "completed", "output": [item],
+            items = [{"type": "message", "role": "assistant", "id": an_id("msg_"), "status": "completed",
+                      "content": [text]}]
+        whole = {"id": an_id("resp_"), "object": "response", "status": "completed", "output": items,
                  "usage": {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}}
+        inner = [{"type": "response.output_item." + what, "output_index": at, "item": it}
+                 for at, it in enumerate(items) for what in ("added", "done")]
         self.stream([(it["type"], it) for it in (
-            {"type": "response.created", "response": dict(whole, output=[], status="in_progress")},
-            {"type": "response.output_item.added", "output_index": 0, "item": item},
-            {"type": "response.output_item.done", "output_index": 0, "item": item},
+            {"type": "response.created", "response": dict(whole, output=[], status="in_progress")}, *inner,
             {"type": "response.completed", "response": whole})])
 
     def chat(self, wanted):
         offered = [it["function"]["name"] for it in wanted.get("tools") or []]
         results = [m.get("content") for m in wanted.get("messages", []) if m.get("role") == "tool"]
         call = self.calls(offered, results)
-        function = {"name": self.tool, "arguments": json.dumps(self.args)}
-        calls = [{"index": 0, "id": an_id("call_"), "type": "function", "function": function}]
+        calls = [{"index": at, "id": an_id("call_"), "type": "function",
+                  "function": {"name": tool, "arguments": json.dumps(args)}} for at, (tool, args) in enumerate(self.made())]
         delta = {"role": "assistant", "tool_calls": calls} if call else {"role": "assistant", "content": "done"}
         base = {"id": an_id("chat-"), "object": "chat.completion.chunk", "created": 1, "model": "scripted"}
         end = "tool_calls" if call else "stop"
@@ -138,9 +147,9 @@ class Model(BaseHTTPRequestHandler):
         offered = [f["name"] for t in wanted.get("tools") or [] for f in t.get("functionDeclarations") or []]
         parts = [p for c in wanted.get("contents", []) for p in c.get("parts", [])]
         results = [p["functionResponse"] for p in parts if "functionResponse" in p]
-        part = {"functionCall": {"name": self.tool, "args": self.args}} if self.calls(offered, results) \
-            else {"text": "done"}
-        answer = {"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}],
+        called = self.calls(offered, results)
+        parts = [{"functionCall": {"name": tool, "args": args}} for tool, args in self.made()] if called else [{"text": "done"}]
+        answer = {"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}],
                   "usageMetadata": {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}}
         self.stream([("", answer)]) if streamed else self.send(answer)
 

@@ -24,26 +24,29 @@ class Conversation:
         if len(results) < self.known:
             self.known = len(results)
         if self.waiting and len(results) > self.known:
-            name = self.steps[self.at][0]
+            name, call = self.steps[self.at]
             # An agent may tell of others behind it, as of a shell that has ended meanwhile.
-            self.told[name] = self.last = results[self.known]
+            self.told[name] = self.last = results[self.known:] if isinstance(call, list) else results[self.known]
             self.media[name] = {it: request.count(data) for it, data in encoded().items()}
             self.at, self.waiting = self.at + 1, False
         self.known = len(results)
 
     def next(self, offered):
-        """The next call, if there is one: a tool that is offered, and its arguments."""
+        """The next calls, if there are some: tools that are offered, and their arguments."""
         self.asked += 1
         while self.at < len(self.steps):
             name, call = self.steps[self.at]
             if call is None:
                 self.at += 1
                 return None
-            pattern, args = call
-            fitting = [it for it in offered if re.fullmatch(pattern, it)]
-            if fitting:
+            made = []
+            for pattern, args in call if isinstance(call, list) else [call]:
+                fitting = [it for it in offered if re.fullmatch(pattern, it)]
+                if fitting:
+                    made.append((fitting[0], args(self) if callable(args) else args))
+            if made:
                 self.waiting = True
-                return fitting[0], args(self) if callable(args) else args
+                return made
             self.told[name], self.at = "no tool fits %s: %s" % (pattern, " ".join(offered)), self.at + 1
         return None
 
@@ -72,10 +75,8 @@ class DayModel(Model):
             return False
         with DayModel.lock:
             talk.results(results, request)
-            call = talk.next(offered)
-        if call:
-            self.tool, self.args = call
-        return call is not None
+            self.several = talk.next(offered)
+        return self.several is not None
 
 
 def last_said(wanted):
@@ -90,41 +91,52 @@ def last_said(wanted):
                    and last.get("role", "user") == "user")
 
 
-def day(agent, work, port):
-    """What the agent does, in its own words."""
-    def shell(command, background=False):
+class Calls:
+    """How an agent names what a model may have it do."""
+
+    def __init__(self, agent, work):
+        self.agent, self.work = agent, work
+
+    def shell(self, command, background=False):
         said = {"claude-code": {"command": command, "description": "a step", **({"run_in_background": True} if background else {})},
                 "codex": {"cmd": command, "yield_time_ms": 2000 if background else 20000},
                 "gemini": {"command": command, **({"is_background": True} if background else {})},
                 "opencode": {"command": command, "description": "a step"},
                 "copilot": {"command": command, "description": "a step", **({"mode": "async"} if background else {})}}
-        return SHELL[agent], said[agent]
+        return SHELL[self.agent], said[self.agent]
 
-    def write(name, text):
-        path = os.path.join(work, name)
+    def write(self, name, text):
+        path = os.path.join(self.work, name)
         return {"claude-code": ("Write", {"file_path": path, "content": text}),
                 "gemini": ("write_file", {"file_path": path, "content": text}),
                 "opencode": ("write", {"filePath": path, "content": text}),
                 "copilot": ("create", {"path": path, "file_text": text}),
-                "codex": shell("mkdir -p %s && cat > %s <<'EOF'\n%sEOF" % (os.path.dirname(path), path, text))}[agent]
+                "codex": self.shell("mkdir -p %s && cat > %s <<'EOF'\n%sEOF" % (os.path.dirname(path), path, text))}[self.agent]
 
-    def edit(name, old, new):
-        path = os.path.join(work, name)
+    def edit(self, name, old, new):
+        path = os.path.join(self.work, name)
         return {"claude-code": ("Edit", {"file_path": path, "old_string": old, "new_string": new}),
                 "gemini": ("replace", {"file_path": path, "old_string": old, "new_string": new, "instruction": "a step"}),
                 "opencode": ("edit", {"filePath": path, "oldString": old, "newString": new}),
                 "copilot": ("edit", {"path": path, "old_str": old, "new_str": new}),
-                "codex": shell("python3 - <<'EOF'\np = %r\nt = open(p).read().replace(%r, %r)\nopen(p, 'w').write(t)\nEOF" % (path, old, new))}[agent]
+                "codex": self.shell("python3 - <<'EOF'\np = %r\nt = open(p).read().replace(%r, %r)\nopen(p, 'w').write(t)\nEOF" % (path, old, new))}[self.agent]
 
-    def view(name):
-        path = os.path.join(work, name)
+    def view(self, name):
+        path = os.path.join(self.work, name)
         return {"claude-code": ("Read", {"file_path": path}), "codex": ("view_image", {"path": path}),
                 "gemini": ("read_file", {"file_path": path}), "opencode": ("read", {"filePath": path}),
-                "copilot": ("view", {"path": path})}[agent]
+                "copilot": ("view", {"path": path})}[self.agent]
 
-    def served(name):
-        return "(mcp__)?slow[_.-]+%s|mcp_slow_%s" % (name, name), {}
+    def of(self, server, name, args=None):
+        """A tool of a server."""
+        return "(mcp__)?%s[_.-]+%s|mcp_%s_%s" % (server, name, server, name), args or {}
 
+
+def day(agent, work, port):
+    """What the agent does, in its own words."""
+    it = Calls(agent, work)
+    shell, write, edit, view = it.shell, it.write, it.edit, it.view
+    served = lambda name: it.of("slow", name)
     serve = "python3 -m http.server %d" % port
     nohup = "nohup %s >/dev/null 2>&1 &" % serve
     serves = shell(nohup) if agent == "opencode" else shell(serve, True)
@@ -146,7 +158,7 @@ def day(agent, work, port):
         ("back", shell("cd %s && pwd" % work)),
         ("number", shell("wc -l < src/app.py")),
         ("serve", serves),
-        ("curl", shell("sleep 1; curl -s --max-time 5 http://127.0.0.1:%d/src/app.py" % port)),
+        ("curl", shell("curl -s --retry 30 --retry-delay 1 --retry-connrefused --max-time 40 http://127.0.0.1:%d/src/app.py" % port)),
         *([("stop", stop)] if stop else []),
         ("picture", view("picture.png")), ("document", view("page.pdf")), ("sound", view("tone.wav")),
         ("its picture", served("picture")), ("its sound", served("sound")), ("it is late", served("late")),
@@ -176,15 +188,12 @@ AGAIN = {"claude-code": lambda words: ["--continue", *words], "codex": lambda wo
          "copilot": lambda words: ["--continue", *words]}
 
 
-def with_server(agent, home, env, files):
-    """The settings with a slow server, and what an agent wants to know before it starts on a terminal."""
-    words = [sys.executable, os.path.join(HERE, "agents_server.py"), "3", MEDIA]
-    entry = {"command": words[0], "args": words[1:]}
+def before_it_starts(agent, home, env, files):
+    """What an agent wants to know before it starts on a terminal."""
     work = os.path.join(os.path.dirname(home), "work")
     if agent == "claude-code":
-        env.update(ENABLE_TOOL_SEARCH="false", MCP_TIMEOUT="30000")
         files[".claude.json"] = json.dumps({
-            "mcpServers": {"slow": {"type": "stdio", **entry}}, "hasCompletedOnboarding": True, "theme": "dark",
+            "hasCompletedOnboarding": True, "theme": "dark",
             "bypassPermissionsModeAccepted": True, "customApiKeyResponses": {"approved": ["scripted"], "rejected": []},
             "projects": {work: {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}}})
         files[".claude/settings.json"] = json.dumps({"skipDangerousModePermissionPrompt": True})
@@ -192,21 +201,34 @@ def with_server(agent, home, env, files):
         files[".codex/config.toml"] = "check_for_update_on_startup = false\n" + files[".codex/config.toml"] + """
 [projects.%s]
 trust_level = "trusted"
+""" % json.dumps(work)
+    elif agent == "copilot":
+        files[".copilot/config.json"] = json.dumps({"trusted_folders": [work], "banner": "never"})
 
+
+def with_server(agent, home, env, files):
+    """The settings with a slow server."""
+    words = [sys.executable, os.path.join(HERE, "agents_server.py"), "3", MEDIA]
+    entry = {"command": words[0], "args": words[1:]}
+
+    def add(name, key, value):
+        config = json.loads(files.get(name, "{}"))
+        config[key] = value
+        files[name] = json.dumps(config)
+    if agent == "claude-code":
+        env.update(ENABLE_TOOL_SEARCH="false", MCP_TIMEOUT="30000")
+        add(".claude.json", "mcpServers", {"slow": {"type": "stdio", **entry}})
+    elif agent == "codex":
+        files[".codex/config.toml"] += """
 [mcp_servers.slow]
 command = %s
 args = %s
 startup_timeout_sec = 30
 default_tools_approval_mode = "approve"
-""" % (json.dumps(work), json.dumps(words[0]), json.dumps(words[1:]))
+""" % (json.dumps(words[0]), json.dumps(words[1:]))
     elif agent == "gemini":
-        config = json.loads(files[".gemini/settings.json"])
-        config["mcpServers"] = {"slow": {**entry, "trust": True}}
-        files[".gemini/settings.json"] = json.dumps(config)
+        add(".gemini/settings.json", "mcpServers", {"slow": {**entry, "trust": True}})
     elif agent == "opencode":
-        config = json.loads(files[".config/opencode/opencode.json"])
-        config["mcp"] = {"slow": {"type": "local", "command": words, "enabled": True, "timeout": 30000}}
-        files[".config/opencode/opencode.json"] = json.dumps(config)
+        add(".config/opencode/opencode.json", "mcp", {"slow": {"type": "local", "command": words, "enabled": True, "timeout": 30000}})
     else:
-        files[".copilot/mcp-config.json"] = json.dumps({"mcpServers": {"slow": {"type": "local", **entry, "tools": ["*"]}}})
-        files[".copilot/config.json"] = json.dumps({"trusted_folders": [work], "banner": "never"})
+        add(".copilot/mcp-config.json", "mcpServers", {"slow": {"type": "local", **entry, "tools": ["*"]}})

@@ -174,7 +174,7 @@ def deb(machine, program, extras, out):
     os.makedirs(os.path.join(at, "usr/bin"))
     shutil.copy(program, os.path.join(at, "usr/bin/eclusa"))
     os.chmod(os.path.join(at, "usr/bin/eclusa"), 0o755)
-    write(os.path.join(at, "etc/apparmor.d/eclusa"), read("crates/eclusa-connect/src/commands/agents/apparmor.profile").replace("@PROGRAM@", "/usr/bin/eclusa"))
+    write(os.path.join(at, "etc/apparmor.d/eclusa"), read("crates/eclusa-connect/src/commands/agents/apparmor.profile").replace("@PROGRAM@", '"/usr/bin/eclusa"'))
     write(os.path.join(at, "usr/share/doc/eclusa/copyright"), read("LICENSE-MIT") + "\n" + read("LICENSE-APACHE"))
     if extras:
         for name in os.listdir(os.path.join(extras, "man")):

@@ -4,6 +4,7 @@
 //! `compare OLD NEW` compares two, `draw REPORT` draws one; the numbers that were seen, and what
 //! limits them, are in `workshop/bench.md`.
 
+mod answers;
 mod commit;
 mod compare;
 mod conversation;
@@ -33,7 +34,7 @@ const MAX_TIME: Duration = Duration::from_secs(6 * 60);
 /// A part of the report.
 type Section = (&'static str, fn() -> measure::Told);
 
-const SECTIONS: [Section; 14] = [
+const SECTIONS: [Section; 15] = [
     ("gate", gate::run),
     ("judge", judge::run),
     ("validate", validate::run),
@@ -45,6 +46,7 @@ const SECTIONS: [Section; 14] = [
     ("hands", hands::run),
     ("sandboxes", sandboxes::run),
     ("conversation", conversation::run),
+    ("answers", answers::run),
     // These delete tens of thousands of files, after which some filesystems are slow to make any.
     ("commit", commit::run),
     ("search", search::run),

@@ -4,7 +4,12 @@ mod copies;
 mod mutation_check;
 mod program;
 
-use std::{collections::BTreeSet, fs, process::ExitCode};
+use std::{
+    collections::BTreeSet,
+    fs,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    process::ExitCode,
+};
 
 use serde_json::Value;
 use xtask::{
@@ -20,7 +25,8 @@ Usage: cargo xtask ci [STEP…]          steps of CI, each alone; without a step
        cargo xtask all [CHECK…]        everything there is to check, kept in workshop/last.json
        cargo xtask pages               writes the tables that are made from the code
        cargo xtask mutants [WORD…]     makes mistakes whose name has one of these words, or all
-       cargo xtask mutants --changed   those whose files changed since all were noticed, by workshop/last.json
+       cargo xtask mutants --changed   those whose files changed since all were noticed, by workshop/last.json,
+                                       at most 60 of them
        cargo xtask mutants --since REVISION
        cargo xtask mutants --all
        cargo xtask rows [ITEM…]        makes the mistake of each row of workshop/mission.md that has one: exactly
@@ -58,10 +64,10 @@ fn mutants(words: &[&str]) -> Result<ExitCode, String> {
     let chosen = match words {
         [] | ["--all"] => all,
         ["--changed"] => match last_time() {
-            Ok(revision) => inside_one_crate(since(all, &revision)?),
+            Ok(revision) => drawn(inside_one_crate(since(all, &revision)?))?,
             Err(why) => {
-                println!("all mistakes are made: {why}");
-                inside_one_crate(all)
+                println!("mistakes about any file are made: {why}");
+                drawn(inside_one_crate(all))?
             }
         },
         ["--since", revision] => inside_one_crate(since(all, revision)?),
@@ -153,6 +159,31 @@ fn inside_one_crate(chosen: Vec<Mutant>) -> Vec<Mutant> {
         );
     }
     inside
+}
+
+/// So many mistakes are made where CI chooses them: it has some minutes for them.
+const MAX_DRAWN: usize = 60;
+
+/// As many as CI has time for. They are drawn by the week of the commit: whoever mends one looks at the same ones
+/// again, and next week looks at others.
+fn drawn(mut chosen: Vec<Mutant>) -> Result<Vec<Mutant>, String> {
+    let count = chosen.len();
+    if count <= MAX_DRAWN {
+        return Ok(chosen);
+    }
+    let week = git(&["log", "-1", "--format=%cd", "--date=format:%G-%V"])?;
+    let lot = |it: &Mutant| {
+        let mut hasher = DefaultHasher::new();
+        (week.trim(), &it.name).hash(&mut hasher);
+        hasher.finish()
+    };
+    let mut lots: Vec<u64> = chosen.iter().map(lot).collect();
+    lots.sort_unstable();
+    let last = lots.get(MAX_DRAWN - 1).copied().unwrap_or(u64::MAX);
+    chosen.retain(|it| lot(it) <= last);
+    let left = count - chosen.len();
+    println!("not run: {left} of {count} mistakes, drawn by the week; `--all` makes them");
+    Ok(chosen)
 }
 
 fn git(words: &[&str]) -> Result<String, String> {

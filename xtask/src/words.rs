@@ -49,12 +49,22 @@ const RETIRED: [(&str, &str); 9] = [
 ];
 
 /// Phrases of the same kind, whose words have an ordinary meaning too.
-const RETIRED_PHRASES: [(&str, &str); 5] = [
+const RETIRED_PHRASES: [(&str, &str); 14] = [
     ("these hands", "this context"),
     ("with hands", "with a context"),
     ("sets up the house", "sets up the gate"),
     ("this is a mistake in Eclusa", "this is a bug in Eclusa"),
     ("made real", "applied"),
+    // What read like a translation.
+    ("somebody else must say yes too", "one more approver is needed"),
+    ("whoever asks cannot answer", "the requester cannot approve"),
+    ("not whoever asks", "not the requester"),
+    ("such a redirect is not followed", "redirect refused"),
+    ("stands where record", "expected record"),
+    ("through what nobody said yes to", "calls that nobody approved"),
+    ("A status that does not lie", "Enforcement levels"),
+    ("A cookie reads, a key answers", "the cookie lets you read, the key lets you answer"),
+    ("Take the yes back", "Revoke approval"),
 ];
 
 /// Where a retired word stays: the first table of questions is called so in files that people have.

@@ -40,7 +40,7 @@ use exit_status::{BashWithStatus, CommandStatus, StatusSlot};
 use stream::CommandOutput;
 use typed_approval::{ChangeChoice, ShownChanges, TerminalPerson, TypedApproval};
 
-/// Run a command in a sandbox, review its changes, then apply or discard them
+/// Run a command, review its changes, then apply or discard them
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

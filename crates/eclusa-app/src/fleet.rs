@@ -24,12 +24,16 @@ use eclusa_fleet::{
 
 mod client;
 mod flush;
+mod messages;
+mod mirror;
+mod person;
 mod server_enrolment;
 mod ship;
 mod synchroniser;
 
 pub use client::publish;
 pub use flush::flush;
+pub use person::{FleetPersonClient, PersonAnswer};
 pub use server_enrolment::enroll_at;
 pub use synchroniser::{Synchroniser, Turn};
 

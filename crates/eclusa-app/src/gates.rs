@@ -8,7 +8,6 @@ use eclusa::{
     Spool, Tool, Workspace, approve::Remember, preflight::Checkpoint, redact::SecretRule,
     registry::RegistryError, spool::MemorySpool, store::Store,
 };
-use eclusa_approvals::People;
 use eclusa_tools::{JobHome, Sandboxes};
 
 use eclusa_term::terminal::Everywhere;
@@ -23,6 +22,7 @@ use crate::{
     rule_uses::RuleUses,
     sessions_kept::KeptSessions,
     shell,
+    signers::Signers,
     surface::{Setting, Surface},
     terminal::Terminal,
     undo_retention,
@@ -160,7 +160,7 @@ impl AppContext {
             builder = builder
                 .spool(store.clone())
                 .sessions(Arc::new(KeptSessions::new(store.clone())))
-                .people(Arc::new(People::new(self.paths.people())));
+                .people(Arc::new(Signers::new(&self.paths)));
             if holds(Setting::Allowances) && !parts.preview {
                 let allowances = StoredAllowances::new(self.approval_queue(&**store));
                 builder = builder.allowances(Arc::new(allowances));

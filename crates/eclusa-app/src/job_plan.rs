@@ -27,7 +27,7 @@ use crate::{
     gates::GateParts,
     rehearsal::{PLAN, WORD},
     reply,
-    screen::{Paint, Screen, sanitize},
+    screen::{Screen, diff_view::DiffView, sanitize},
     signals::{asked_to_end, cancel_on_signal},
     spawn::Program,
     surface::Surface,
@@ -174,8 +174,7 @@ impl Plan {
             return Ok(say("It would change nothing in the workspace.")?);
         }
         say(&sanitize(&diff.summary().to_string()))?;
-        let paint = Paint::on(&io::stderr());
-        for line in paint.diff(&shown.lines().collect::<Vec<_>>()) {
+        for line in DiffView::on(&io::stderr()).whole().lines(&shown) {
             say(&line)?;
         }
         self.scratch.notes.iter().try_for_each(|it| say(&sanitize(it)))?;

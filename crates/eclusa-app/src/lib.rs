@@ -46,6 +46,7 @@ pub mod servers;
 pub mod sessions_kept;
 pub mod shell;
 pub mod signals;
+pub mod signers;
 pub mod surface;
 pub mod telemetry;
 pub mod tickets;

@@ -9,7 +9,7 @@ use eclusa::{
     settings::Endpoint,
     store::{ApprovalQueue, Store},
 };
-use eclusa_approvals::{NotificationText, OutgoingNotification, WebhookSecrets};
+use eclusa_approvals::{NotificationText, OutgoingNotification, WebhookSecrets, test_message};
 use eclusa_config::{ApprovalsSettings, NotificationSettings};
 use tokio::sync::Mutex;
 
@@ -31,6 +31,12 @@ const DEFAULT_PAGE: &str = "http://localhost:8378";
 /// The address that links to the page begin with.
 pub fn page(settings: &ApprovalsSettings) -> &str {
     settings.url.as_deref().unwrap_or(DEFAULT_PAGE)
+}
+
+/// True of an address that no other machine reaches.
+pub fn is_local(page: &str) -> bool {
+    let host = page.split_once("://").map_or(page, |it| it.1);
+    ["localhost", "127.", "[::1]"].iter().any(|it| host.starts_with(it))
 }
 
 /// Sends the notifications of one queue.
@@ -109,6 +115,22 @@ impl NotificationSender {
         Ok(())
     }
 
+    /// Sends a test to everybody who is configured: the name of each, and what came of it.
+    pub async fn send_test(&self) -> Vec<(String, Result<(), String>)> {
+        let sending = self.settings.iter().map(|it| async {
+            let sent = tokio::time::timeout(ATTEMPT, self.send_one_test(it)).await;
+            (it.name.clone(), sent.unwrap_or_else(|_| Err("it took too long".to_owned())))
+        });
+        futures::future::join_all(sending).await
+    }
+
+    async fn send_one_test(&self, settings: &NotificationSettings) -> Result<(), String> {
+        let secrets = settings.secret.as_deref().map(secrets).transpose()?;
+        let now = SystemClock.unix_ms();
+        let outgoing = test_message(settings.kind, secrets.as_ref(), &self.page, now);
+        self.deliver(settings, outgoing).await
+    }
+
     /// Sends one.
     async fn send(&self, due: &DueNotification, queue: &str) -> Result<(), String> {
         let settings = self.settings.iter().find(|it| it.name == due.target);
@@ -123,7 +145,14 @@ impl NotificationSender {
             now: SystemClock.unix_ms(),
         };
         let secrets = settings.secret.as_deref().map(secrets).transpose()?;
-        let outgoing = text.outgoing(settings.kind, secrets.as_ref());
+        self.deliver(settings, text.outgoing(settings.kind, secrets.as_ref())).await
+    }
+
+    async fn deliver(
+        &self,
+        settings: &NotificationSettings,
+        outgoing: OutgoingNotification,
+    ) -> Result<(), String> {
         match &settings.reach {
             Endpoint::Command(command) => self.run(command, outgoing).await,
             Endpoint::Url { url, headers } => {

@@ -22,6 +22,9 @@ pub const FILE: &str = "eclusa.toml";
 /// The directory of the state for what concerns other people's agents.
 pub const AGENTS: &str = "agents";
 
+/// Our state below a home directory, where no variable names another place.
+pub const HOME_STATE: &str = ".local/state/eclusa";
+
 /// Where things are.
 #[derive(Debug, Clone)]
 pub struct Paths {
@@ -149,6 +152,7 @@ impl Paths {
         places.extend(Paths::administrator().parent().map(Path::to_owned));
         if let Some(home) = env::var_os("HOME").map(PathBuf::from).filter(|it| it.is_absolute()) {
             places.extend(secret_places(&whole(&home)));
+            places.push(whole(&home).join(HOME_STATE));
         }
         places.extend(self.store.parent().map(whole));
         places.extend(self.state().map(whole));

@@ -24,7 +24,7 @@ impl AppContext {
 
 /// What a yes came to.
 pub enum AfterYes {
-    /// Whoever asked takes it, or makes the call again; or somebody else must say yes too.
+    /// Whoever asked takes it, or makes the call again; or one more approver is needed.
     Left(QuestionState),
     /// It was about a run that waited, and this came of it.
     Taken(Box<Reply>),
@@ -35,7 +35,7 @@ impl AfterYes {
     pub fn describe(&self) -> Result<String, String> {
         match self {
             AfterYes::Left(QuestionState::Pending) => {
-                Ok("yes, and somebody else must say yes too".to_owned())
+                Ok("approved; one more approver is needed".to_owned())
             }
             AfterYes::Left(_) => Ok("yes".to_owned()),
             AfterYes::Taken(reply) => match (reply.undo(), reply.number()) {

@@ -41,7 +41,7 @@ Examples:
   eclusa undo --dry-run --since 7               what that would be
 
 All of it is undone or nothing. A call in the middle can be undone while nothing later touches the \
-same files; otherwise the calls or edits that stand in the way are named (exit code 1). The undo is \
+same files; otherwise the calls or edits that conflict with it are named (exit code 1). The undo is \
 a call of its own in the log, and `eclusa redo` takes it back.")]
 pub struct UndoArgs {
     /// Numbers of the calls, as `eclusa changes` lists them

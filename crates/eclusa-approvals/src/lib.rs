@@ -15,7 +15,9 @@ mod signers;
 mod workspaces;
 
 pub use key_file::KeyFile;
-pub use notify::{NotificationText, OutgoingNotification, WebhookSecrets};
+pub use notify::{NotificationText, OutgoingNotification, WebhookSecrets, test_message};
+pub use page::headline;
 pub use people::{KeyKind, People, PeopleError, Person, PersonKey};
 pub use server::{ApprovalsPage, ServerLimits, serve};
+pub use signers::KnownSigners;
 pub use workspaces::{CallEffects, JobEntry, Suggestion, WorkspaceEntry, Workspaces};

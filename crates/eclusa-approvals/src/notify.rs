@@ -11,8 +11,10 @@ use serde_json::{Value, json};
 use crate::page::{headline, span};
 
 pub(crate) mod signature;
+mod test_message;
 
 pub use signature::WebhookSecrets;
+pub use test_message::test_message;
 
 /// So much of the arguments is told where they are told at all, in characters.
 const MAX_ARGS: usize = 2_000;

@@ -17,7 +17,7 @@ mod question;
 mod sessions;
 
 pub(crate) use html::span;
-pub(crate) use inbox::headline;
+pub use inbox::headline;
 
 use html::Html;
 

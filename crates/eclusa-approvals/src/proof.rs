@@ -32,20 +32,6 @@ pub(crate) fn verify(key: &PersonKey, text: &str, signature: &str) -> Result<(),
     verified.map_err(|_| BadSignature)
 }
 
-/// What whoever takes a yes back signs.
-pub(crate) fn revoke_statement(queue: &str, question: u64, person: &str, expires: u64) -> String {
-    let body = json!({"expires": expires, "person": person, "question": question, "queue": queue});
-    format!("eclusa revoke v1\n{body}")
-}
-
-/// What whoever ends a session signs.
-pub(crate) fn end_statement(queue: &str, session: &str, person: &str, expires: u64) -> String {
-    let body = json!({
-        "conversation": session, "expires": expires, "person": person, "queue": queue,
-    });
-    format!("eclusa end v1\n{body}")
-}
-
 /// What whoever ends a job signs.
 pub(crate) fn end_job_statement(queue: &str, job: u64, person: &str, expires: u64) -> String {
     let body = json!({"expires": expires, "job": job, "person": person, "queue": queue});

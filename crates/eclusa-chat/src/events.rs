@@ -119,7 +119,7 @@ pub struct CallOutcome {
     pub number: Option<u64>,
     /// Whether it changed something that can be undone.
     pub changed: bool,
-    /// From its arrival to its answer.
+    /// How long the tool ran; people who think are not counted.
     pub time: Duration,
 }
 
@@ -145,7 +145,7 @@ impl CallOutcome {
             approval: reply.parked(),
             number: reply.number(),
             changed: reply.undo().is_some(),
-            time: reply.time(),
+            time: reply.run_time(),
         }
     }
 }

@@ -6,8 +6,7 @@ use eclusa_text::calendar::{Date, UtcTime};
 
 /// Milliseconds since 1970 as a date and time in UTC.
 pub(crate) fn iso(ms: u64) -> String {
-    let UtcTime { date, hour, minute, second, milli } = UtcTime::after_1970(ms);
-    format!("{date}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
+    UtcTime::after_1970(ms).to_string()
 }
 
 /// The date alone.

@@ -7,6 +7,7 @@ use eclusa_app::global::Global;
 use crate::commands::Command;
 
 mod groups;
+mod help;
 mod one_command;
 #[cfg(test)]
 mod tests;
@@ -26,9 +27,9 @@ Examples:
 Exit codes: 0 done, 1 the tool failed, 2 wrong usage or configuration, 3 refused, 4 waits for an \
 approval (see `eclusa resume`), 130 aborted.";
 
-/// The one gate that every tool call of an AI agent passes.
+/// Checks every tool call of an AI agent, shows what it changes, and can undo it.
 ///
-/// A call is validated, reviewed, judged by rules, approved by a person where the rules say so, run,
+/// A call is validated, reviewed, judged by rules, approved by a person where the rules say so, run in a sandbox,
 /// and recorded before anybody gets its answer.
 #[derive(Debug, Parser)]
 #[command(name = "eclusa", version, max_term_width = 100)]

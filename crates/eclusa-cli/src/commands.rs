@@ -66,7 +66,7 @@ pub(crate) enum Command {
     Ask(AskArgs),
     Chat(ChatArgs),
     Models(ModelsArgs),
-    /// List the personas: how a model is asked to behave, and what it is kept to
+    /// List the personas: how a model is asked to behave, and its limits
     Personas,
     Sessions(SessionsArgs),
     Undo(UndoArgs),

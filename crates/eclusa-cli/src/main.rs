@@ -50,12 +50,20 @@ fn main() -> ExitCode {
             let _ = writeln!(std::io::stdout(), "eclusa {}", env!("CARGO_PKG_VERSION"));
             return ExitCode::SUCCESS;
         }
+        [first, all] if first == "help" && all == "--all" => {
+            words = ["eclusa", "--help"].map(Into::into).to_vec()
+        }
         [first, rest @ ..] if first == "session" => return session(rest),
         // They end soon, too, or serve one client.
         [first, ..] if ["check", "exec", "run", "mcp"].iter().any(|it| first == it) => {
             eclusa_sandbox::share_memory();
         }
         _ => {}
+    }
+    if let Some(help) = Args::everyday(&words) {
+        // An error means that nobody reads it.
+        let _ = write!(std::io::stdout(), "{help}");
+        return ExitCode::SUCCESS;
     }
     let is_rehearsal = words.get(1).is_some_and(|it| it == rehearsal::WORD);
     if is_rehearsal {
@@ -69,7 +77,7 @@ fn main() -> ExitCode {
     }
     let mut args = match Args::read(&words) {
         Ok(args) => args,
-        Err(err) => return explained(&err),
+        Err(err) => return explained(&Args::explained(&words, err)),
     };
     // What is done there is not real.
     args.global.dry_run &= !is_rehearsal;

@@ -38,6 +38,7 @@ mod load;
 mod merge;
 mod models;
 mod modes;
+mod needs;
 mod notifications;
 mod preflight;
 mod project_entries;

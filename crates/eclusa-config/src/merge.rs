@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, ops::Range, time::Duration};
 
-use eclusa::{Decision, policy::Matcher, preflight::PreflightStep};
+use eclusa::{Decision, approve::Proof, policy::Matcher, preflight::PreflightStep};
 
 use crate::{
     Config, RedactRule, Setting, agents, commands, diagnostics,
@@ -197,6 +197,10 @@ fn limits(source: &mut LayerReader<'_>, below: &mut Config, whole: &schema::Conf
         if let Some(time) = positive_time(source, written) {
             set_tightening(source, &written.span, below, time, |new, old| new > old);
         }
+    }
+    if let Some(written) = &whole.approvals.proof {
+        let looser = |new: &Proof, old: &Proof| new < old;
+        set_tightening(source, &written.span, &mut limits.proof, written.it.0, looser);
     }
     let counts = [(&file.concurrent, &mut limits.concurrent), (&file.depth, &mut limits.depth)];
     for (written, below) in counts {

@@ -3,7 +3,10 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use eclusa::settings::{Endpoint, NotificationKind};
+use eclusa::{
+    approve::Proof,
+    settings::{Endpoint, NotificationKind},
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -94,6 +97,9 @@ pub(super) struct Approvals {
     /// How long a question is kept that nobody waits for, with what its call did, and a yes that
     /// nobody has taken; "24h" unless said.
     pub(super) keep: Option<Spanned<String>>,
+    /// How sure it must be who answers, whatever rules say: word, key or passkey; word unless said. Files above can
+    /// raise it.
+    pub(super) proof: Option<Spanned<Keyword<Proof>>>,
 }
 
 /// How the page is reached.

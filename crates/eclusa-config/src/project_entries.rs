@@ -19,9 +19,21 @@ impl ProjectEntries {
             && earlier.tightening.is_subset(&self.tightening)
     }
 
+    /// The entries that loosen: key and value.
+    pub fn loosening(&self) -> &BTreeSet<(String, String)> {
+        &self.loosening
+    }
+
+    /// All others.
+    pub fn tightening(&self) -> &BTreeSet<(String, String)> {
+        &self.tightening
+    }
+
     pub(super) fn add(&mut self, taken: &[Setting], left_out: &[Setting]) {
         let entry = |it: &Setting| (it.key.clone(), it.value.clone());
-        self.tightening.extend(taken.iter().map(entry));
+        // Which program a file is for neither tightens nor loosens.
+        let taken = taken.iter().filter(|it| it.key != "needs");
+        self.tightening.extend(taken.map(entry));
         self.loosening.extend(left_out.iter().map(entry));
     }
 }

@@ -37,6 +37,10 @@ pub(super) use rule::{CommandCondition, Example, Matcher, Results, Rule, Tests};
 #[serde(deny_unknown_fields)]
 #[schemars(title = "eclusa.toml")]
 pub(super) struct ConfigFile {
+    /// The version of Eclusa that this file is for, like "0.5": an older program says "upgrade", and nothing else
+    /// that it does not know of the file.
+    #[expect(dead_code, reason = "it is looked at before the rest of the file is read")]
+    pub(super) needs: Option<Spanned<String>>,
     /// When people are asked.
     pub(super) mode: Option<Spanned<Keyword<Mode>>>,
     /// Other modes for some clients or sessions.

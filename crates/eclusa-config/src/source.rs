@@ -12,7 +12,7 @@ use toml::{
 use crate::{
     ConfigError, Layer, Setting, Trust, check,
     error::{Problem, place},
-    spanned,
+    needs, spanned,
 };
 
 /// A setting, and the place of its value.
@@ -66,6 +66,13 @@ impl<'a> LayerReader<'a> {
             let span = error.span().unwrap_or_default();
             let message = error.message().trim().replace('\n', ", ");
             self.problems.push(Problem::new(&span, message));
+        }
+        // What a later version knows is no mistake of the file.
+        if self.problems.is_empty()
+            && let Some(problem) = needs::unmet(tree.get_ref())
+        {
+            self.problems.push(problem);
+            return None;
         }
         if self.problems.is_empty() && !self.shipped {
             self.problems = check::check(schema(), &tree);

@@ -33,7 +33,7 @@ pub(super) fn set_tightening<T>(
 ) {
     if source.trust == Trust::Project && looser(&new, below) {
         let text =
-            "a project's file can only tighten, and this is looser than what holds without it";
+            "an untrusted project file can only make rules stricter, and this makes them looser";
         source.leave_out(Problem::new(span, text).help(TRUST));
     } else if source.trust == Trust::Administrator && looser(&new, below) {
         source.pass_over(span);

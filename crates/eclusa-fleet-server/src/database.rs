@@ -1,8 +1,11 @@
 //! Connections to PostgreSQL: a few, opened when they are needed, thrown away when anything went wrong on them.
 
 use std::{
-    sync::{Mutex, PoisonError},
-    time::Duration,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
 };
 
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -12,7 +15,7 @@ use tokio_postgres::{
     types::{ToSql, Type},
 };
 
-use crate::ServerError;
+use crate::{ServerError, metrics::micros};
 
 /// How many connections an instance has.
 const CONNECTIONS: usize = 8;
@@ -31,6 +34,8 @@ pub struct Database {
     config: Config,
     room: Semaphore,
     idle: Mutex<Vec<Client>>,
+    /// Statements that were sent, how many came to nothing, and how long they took, in microseconds.
+    counted: [AtomicU64; 3],
 }
 
 /// A connection for a while. It is kept for the next one only after a success.
@@ -62,7 +67,12 @@ impl Database {
         }
         config.ssl_mode(SslMode::Disable).connect_timeout(CONNECT_TIME);
         config.application_name("eclusa");
-        Ok(Database { config, room: Semaphore::new(CONNECTIONS), idle: Mutex::default() })
+        Ok(Database {
+            config,
+            room: Semaphore::new(CONNECTIONS),
+            idle: Mutex::default(),
+            counted: Default::default(),
+        })
     }
 
     async fn connect(&self) -> Result<Client, ServerError> {
@@ -97,7 +107,19 @@ impl Database {
         statement: &str,
         values: &[Parameter<'_>],
     ) -> Result<Vec<Row>, ServerError> {
-        self.lend().await?.query(statement, values).await
+        let began = Instant::now();
+        let rows = async { self.lend().await?.query(statement, values).await }.await;
+        let [statements, failures, time] = &self.counted;
+        statements.fetch_add(1, Relaxed);
+        failures.fetch_add(u64::from(rows.is_err()), Relaxed);
+        time.fetch_add(micros(began.elapsed()), Relaxed);
+        rows
+    }
+
+    /// How many statements were sent, how many came to nothing, and how long they took, in microseconds.
+    pub(crate) fn counted(&self) -> (u64, u64, u64) {
+        let [statements, failures, time] = &self.counted;
+        (statements.load(Relaxed), failures.load(Relaxed), time.load(Relaxed))
     }
 
     /// Sends statements without values, in one transaction unless they say otherwise.

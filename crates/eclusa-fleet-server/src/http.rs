@@ -1,6 +1,10 @@
 //! What is asked over HTTP, by whom, and what is answered.
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use eclusa::audit::{Clock as _, SystemClock};
 use eclusa_fleet::{RequestAuthor, RequestLine, wire::RefusedRequest};
@@ -18,8 +22,11 @@ use tokio::{net::TcpListener, sync::Semaphore};
 
 use crate::{ServerError, server::FleetServer, store::machines::KnownMachine};
 
+mod answers;
 mod documents;
 mod enrol;
+mod person;
+mod questions;
 mod records;
 mod sync;
 
@@ -52,23 +59,37 @@ pub(crate) async fn accept(
     server: Arc<FleetServer>,
     listener: TcpListener,
 ) -> Result<(), ServerError> {
-    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    serve_connections(listener, MAX_CONNECTIONS, move |request| {
+        let server = server.clone();
+        async move { answer(&server, request).await }
+    })
+    .await;
+    Ok(())
+}
+
+/// Answers requests, so many connections at once, for as long as there is room to be had.
+pub(crate) async fn serve_connections<F, A>(listener: TcpListener, most: usize, answer: F)
+where
+    F: Fn(Request<Incoming>) -> A + Clone + Send + 'static,
+    A: Future<Output = Answer> + Send + 'static,
+{
+    let room = Arc::new(Semaphore::new(most));
     loop {
-        let Ok(place) = room.clone().acquire_owned().await else { return Ok(()) };
+        let Ok(place) = room.clone().acquire_owned().await else { return };
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let server = server.clone();
+        let answer = answer.clone();
         tokio::spawn(async move {
             let _place = place;
             let answer = service_fn(move |request| {
-                let server = server.clone();
-                async move { Ok::<_, Infallible>(answer(&server, request).await) }
+                let answered = answer(request);
+                async move { Ok::<_, Infallible>(answered.await) }
             });
             let mut http = http1::Builder::new();
             http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
-            // An error means that the machine went away, or took too long.
+            // An error means that whoever asked went away, or took too long.
             drop(http.serve_connection(TokioIo::new(stream), answer).await);
         });
     }
@@ -80,10 +101,19 @@ async fn answer(server: &FleetServer, request: Request<Incoming>) -> Answer {
         ("GET", "/health") => Ok(json(StatusCode::OK, &serde_json::json!({"ok": true}))),
         ("POST", "/v1/enroll") => enrol::enrol(server, request).await,
         ("POST", "/v1/chains") => records::begin(server, request).await,
-        ("POST", "/v1/records") => records::ship(server, request).await,
+        ("POST", "/v1/records") => {
+            let began = Instant::now();
+            let shipped = records::ship(server, request).await;
+            let status = shipped.as_ref().map_or_else(|it| it.status, Response::status);
+            server.metrics.shipped(status, began);
+            shipped
+        }
         ("POST", "/v1/sync") => sync::sync(server, request).await,
         ("GET", "/v1/documents") => documents::get(server, request).await,
         ("POST", "/v1/documents") => documents::push(server, request).await,
+        ("POST", "/v1/questions") => questions::mirror(server, request).await,
+        ("GET", "/v1/questions") => questions::look(server, request).await,
+        ("POST", "/v1/answers") => answers::answer(server, request).await,
         _ => Err(HttpRefusal::new(StatusCode::NOT_FOUND, "there is nothing at this address")),
     };
     answered.unwrap_or_else(HttpRefusal::into_answer)
@@ -181,6 +211,12 @@ pub(crate) fn author(request: &Request<Incoming>) -> Result<RequestAuthor, HttpR
     Ok(author)
 }
 
+/// Nothing is taken from a machine.
+pub(crate) fn locked(why: &str) -> HttpRefusal {
+    let text = format!("nothing is taken from this machine: {why}");
+    HttpRefusal::new(StatusCode::LOCKED, text)
+}
+
 /// A request of a machine that is let in: its key signed all of it.
 pub(crate) async fn from_machine(
     server: &FleetServer,
@@ -208,10 +244,7 @@ pub(crate) async fn from_machine(
         return Err(unknown());
     }
     if let Some(why) = &machine.stopped {
-        return Err(HttpRefusal::new(
-            StatusCode::LOCKED,
-            format!("nothing is taken from this machine: {why}"),
-        ));
+        return Err(locked(why));
     }
     let query = parts.uri.query().unwrap_or_default().to_owned();
     Ok(FromMachine { machine, query, body })

@@ -5,10 +5,14 @@
 //! Statements are sent unnamed and hold nothing between transactions, so that a pooler may stand before the database.
 
 mod database;
+mod delivery;
 mod error;
 mod export;
 mod http;
 mod maintain;
+mod metrics;
+mod operations;
+mod rollout;
 mod schema;
 mod serve;
 mod server;
@@ -18,7 +22,11 @@ pub use database::Database;
 pub use error::ServerError;
 pub use export::export;
 pub use maintain::{Keep, Maintained, maintain};
+pub use rollout::{OfferedVersion, hold, machines, offered, old_policy, push, roll_out, stop};
 pub use schema::migrate;
 pub use serve::serve;
 pub use server::ServerOptions;
+pub use store::overview::{FleetMachine, MachineStop};
 pub use store::read::{CallFilter, FoundCall, calls};
+pub use store::rollouts::Staging;
+pub use store::shipped::{ShippedChain, shipped_chains, shipped_records};

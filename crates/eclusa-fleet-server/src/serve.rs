@@ -3,17 +3,21 @@
 use tokio::net::TcpListener;
 
 use crate::{
-    ServerError, http,
+    ServerError, http, operations,
     server::{ServerOptions, start},
 };
 
 /// Serves until `stop` resolves.
 pub async fn serve(
-    options: ServerOptions,
+    mut options: ServerOptions,
     listener: TcpListener,
     stop: impl Future<Output = ()>,
 ) -> Result<(), ServerError> {
-    let (server, _beside) = start(options).await?;
+    let operations = options.operations.take();
+    let (server, mut beside) = start(options).await?;
+    if let Some(listener) = operations {
+        beside.spawn(operations::accept(server.clone(), listener));
+    }
     tokio::select! {
         served = http::accept(server, listener) => served,
         () = stop => Ok(()),

@@ -6,18 +6,23 @@ use std::{
     time::Duration,
 };
 
-use eclusa_fleet::{FleetAnchor, SigningKey, SigningRole};
+use eclusa::audit::{Clock as _, SystemClock};
+use eclusa_fleet::{DocumentBundle, FleetAnchor, MachinePublicKey, SigningKey, SigningRole};
 use tokio::{
+    net::TcpListener,
     sync::{Semaphore, mpsc, oneshot, watch},
     task::JoinSet,
 };
 
 use crate::{
-    Database, ServerError, schema,
+    Database, ServerError,
+    delivery::{self, Delivery},
+    metrics::ServerMetrics,
+    schema,
     store::{
         documents::{self, CurrentDocuments},
         machines::{self, KnownMachine},
-        seals,
+        questions, rollouts, seals,
         ship::{CheckedShipment, ship},
     },
 };
@@ -37,6 +42,9 @@ const WRITERS: usize = 2;
 /// How often an instance looks at what others have changed.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// After so many looks for messages, questions whose time is over are forgotten.
+const EXPIRE: u32 = 40;
+
 /// What an instance is started with.
 pub struct ServerOptions {
     /// Where its state is.
@@ -45,6 +53,8 @@ pub struct ServerOptions {
     pub seal_key: Option<SigningKey>,
     /// How often it seals.
     pub seal_every: Duration,
+    /// Where whoever operates it asks how it is.
+    pub operations: Option<TcpListener>,
 }
 
 /// A shipment on its way into the database, and who waits for it: whether its chain moved.
@@ -53,6 +63,8 @@ type Queued = (CheckedShipment, oneshot::Sender<Result<bool, String>>);
 /// An instance.
 pub(crate) struct FleetServer {
     pub(crate) database: Database,
+    /// What it counts.
+    pub(crate) metrics: ServerMetrics,
     /// The fleet that it serves.
     pub(crate) anchor: FleetAnchor,
     /// Room for shipments.
@@ -62,7 +74,9 @@ pub(crate) struct FleetServer {
     documents: Mutex<Arc<CurrentDocuments>>,
     machines: Mutex<HashMap<u32, KnownMachine>>,
     shipments: mpsc::Sender<Queued>,
-    /// The number of the newest documents, for whoever waits for others.
+    /// Machines that wait for messages.
+    pub(crate) delivery: Delivery,
+    /// Counts changes of documents, rollouts and machines, for whoever waits for one.
     news: watch::Sender<u64>,
 }
 
@@ -70,7 +84,7 @@ pub(crate) struct FleetServer {
 pub(crate) async fn start(
     options: ServerOptions,
 ) -> Result<(Arc<FleetServer>, JoinSet<()>), ServerError> {
-    let ServerOptions { database, seal_key, seal_every } = options;
+    let ServerOptions { database, seal_key, seal_every, .. } = options;
     schema::check(&database).await?;
     let anchor = schema::fleet(&database).await?;
     let current = documents::current(&database, &anchor).await?;
@@ -86,13 +100,15 @@ pub(crate) async fn start(
     let (shipments, queued) = mpsc::channel(MAX_SHIPMENTS);
     let server = Arc::new(FleetServer {
         database,
+        metrics: ServerMetrics::default(),
         anchor,
         room: Semaphore::new(MAX_SHIPMENTS),
         pushing: Semaphore::new(MAX_PUSHES),
-        news: watch::Sender::new(current.number),
+        news: watch::Sender::new(0),
         documents: Mutex::new(Arc::new(current)),
         machines: Mutex::default(),
         shipments,
+        delivery: Delivery::default(),
     });
     let queued = Arc::new(tokio::sync::Mutex::new(queued));
     let mut beside = JoinSet::new();
@@ -100,6 +116,7 @@ pub(crate) async fn start(
         beside.spawn(write(server.clone(), queued.clone()));
     }
     beside.spawn(look(server.clone()));
+    beside.spawn(deliver(server.clone()));
     if let Some(key) = seal_key {
         beside.spawn(seal(server.clone(), key, seal_every));
     }
@@ -114,16 +131,54 @@ impl FleetServer {
 
     /// Hands out others from now on.
     pub(crate) fn set_documents(&self, new: CurrentDocuments) {
-        let number = new.number;
         *lock(&self.documents) = Arc::new(new);
-        self.news.send_replace(number);
+        self.tell_news();
     }
 
-    /// Waits until the number of the documents is another one, and no longer than this.
-    pub(crate) async fn wait_for_news(&self, known: u64, time: Duration) {
+    /// Whoever waits for news looks again.
+    pub(crate) fn tell_news(&self) {
+        self.news.send_modify(|it| *it += 1);
+    }
+
+    /// What a machine is offered, on which this version of the policy is in force, and by which number.
+    pub(crate) fn offer(&self, machine: &KnownMachine, policy: u64) -> (u64, DocumentBundle) {
+        let documents = self.documents();
+        match documents.offer(MachinePublicKey(machine.key), policy) {
+            Some(it) => (it.number, it.documents.clone()),
+            None => (documents.number, documents.held.documents().clone()),
+        }
+    }
+
+    /// The number alone.
+    pub(crate) fn offer_number(&self, machine: &KnownMachine, policy: u64) -> u64 {
+        let documents = self.documents();
+        let offer = documents.offer(MachinePublicKey(machine.key), policy);
+        offer.map_or(documents.number, |it| it.number)
+    }
+
+    /// Waits until a machine is offered other documents or is stopped, and no longer than this.
+    pub(crate) async fn wait_for_news(
+        &self,
+        machine: &KnownMachine,
+        policy: u64,
+        known: u64,
+        time: Duration,
+    ) {
         let mut news = self.news.subscribe();
-        // Neither that it took too long nor that the server ends is an error here.
-        drop(tokio::time::timeout(time, news.wait_for(|it| *it != known)).await);
+        let changed = async {
+            while self.offer_number(machine, policy) == known && !self.is_stopped(machine.id) {
+                // The server ends.
+                if news.changed().await.is_err() {
+                    return;
+                }
+            }
+        };
+        // That it took too long is no error here.
+        drop(tokio::time::timeout(time, changed).await);
+    }
+
+    fn is_stopped(&self, machine: u32) -> bool {
+        lock(&self.machines).get(&machine).is_some_and(|it| it.stopped.is_some())
     }
 
     /// A machine, from memory where it is known.
@@ -217,6 +272,21 @@ async fn seal(server: Arc<FleetServer>, key: SigningKey, every: Duration) {
     }
 }
 
+/// Wakes the machines for which something came at another instance, and forgets questions whose time is over.
+async fn deliver(server: Arc<FleetServer>) {
+    let mut looks: u32 = 0;
+    loop {
+        tokio::time::sleep(delivery::LOOK).await;
+        server.delivery.look(&server.database).await;
+        looks = looks.wrapping_add(1);
+        if looks.is_multiple_of(EXPIRE)
+            && let Err(err) = questions::expire(&server.database, SystemClock.unix_ms()).await
+        {
+            tracing::debug!("questions whose time is over are kept for now: {err}");
+        }
+    }
+}
+
 /// Looks at what other instances have changed.
 async fn look(server: Arc<FleetServer>) {
     let mut away = false;
@@ -245,9 +315,18 @@ async fn look_once(server: &FleetServer, was_away: bool) -> Result<(), ServerErr
         if was_away {
             known.clear();
         }
-        known.extend(changed.into_iter().map(|it| (it.id, it)));
+        for machine in changed {
+            let id = machine.id;
+            let before = known.insert(id, machine);
+            if before.as_ref() != known.get(&id) {
+                server.tell_news();
+            }
+        }
     }
-    if documents::newest(&server.database).await? != server.documents().number {
+    let current = server.documents();
+    if documents::newest(&server.database).await? != current.number
+        || rollouts::newest(&server.database).await? != current.stages
+    {
         server.set_documents(documents::current(&server.database, &server.anchor).await?);
     }
     Ok(())

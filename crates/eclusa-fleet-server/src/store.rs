@@ -3,7 +3,14 @@
 pub(crate) mod call_fields;
 pub(crate) mod chains;
 pub(crate) mod documents;
+pub(crate) mod gauges;
 pub(crate) mod machines;
+pub(crate) mod messages;
+pub(crate) mod offers;
+pub(crate) mod overview;
+pub(crate) mod questions;
 pub(crate) mod read;
+pub(crate) mod rollouts;
 pub(crate) mod seals;
 pub(crate) mod ship;
+pub(crate) mod shipped;

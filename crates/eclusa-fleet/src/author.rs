@@ -68,6 +68,12 @@ impl Author {
         }
     }
 
+    /// The files of the policy that is in the bundle; none where it has none.
+    pub fn policy_files(&self) -> Result<BTreeMap<String, String>, FleetError> {
+        let held = self.bundle.document(DocumentKind::Policy);
+        held.map_or(Ok(BTreeMap::new()), |it| Ok(PolicyPayload::parse(it.payload())?.files))
+    }
+
     /// Signs a policy as the next version.
     pub fn policy(
         &mut self,

@@ -5,22 +5,27 @@
 //! Everything here is a function of bytes and a time: no file is read, no clock and no network.
 
 mod anchor;
+mod apply;
 mod author;
 mod bundle;
 mod digest;
 mod document;
 mod error;
 pub mod export;
+pub mod inbox;
 mod invite;
 mod key;
 mod kind;
 mod machine_key;
 mod machine_state;
 mod membership;
+pub mod mirror;
 mod note;
 mod people;
+mod person_request;
 mod policy;
 mod request;
+mod rollout;
 mod root;
 pub mod seal;
 pub mod shipment;
@@ -28,6 +33,7 @@ mod time;
 pub mod wire;
 
 pub use anchor::FleetAnchor;
+pub use apply::{AskedQuestion, FleetOrder, FleetVote};
 pub use author::{Author, Rotation};
 pub use bundle::DocumentBundle;
 pub use digest::Digest;
@@ -41,8 +47,10 @@ pub use machine_state::{DEFAULT_OFFLINE, MachineState, ShippedStore};
 pub use membership::{Membership, TakenDocuments};
 pub use note::SignedNote;
 pub use people::{FleetKey, FleetPerson, PeoplePayload};
+pub use person_request::PersonAuthor;
 pub use policy::{PolicyFile, PolicyPayload};
 pub use request::{MAX_CLOCK_OFF, RequestAuthor, RequestLine};
+pub use rollout::rollout_place;
 pub use root::{FleetRoot, RoleKeys};
 pub use time::{parse_time, time_text};
 

@@ -46,13 +46,26 @@ pub struct ShippedStore {
     /// Why it goes no further, if it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<String>,
+    /// Up to which change of its queue the questions are mirrored.
+    #[serde(default)]
+    pub mirrored: u64,
+    /// Questions that the server had no room for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unmirrored: Vec<u64>,
 }
 
 impl ShippedStore {
     /// A store of which nothing was shipped, from this record on.
     pub fn begin(behind: Head) -> ShippedStore {
         let head = ChainHead::from(behind);
-        ShippedStore { chain: None, begins: head.clone(), shipped: head, stopped: None }
+        ShippedStore {
+            chain: None,
+            begins: head.clone(),
+            shipped: head,
+            stopped: None,
+            mirrored: 0,
+            unmirrored: Vec::new(),
+        }
     }
 }
 

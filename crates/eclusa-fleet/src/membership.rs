@@ -184,6 +184,14 @@ impl Membership {
         &self.kept.documents
     }
 
+    /// The same documents with the policy of an earlier membership, for a machine that is not offered the newest yet.
+    /// `None` where the root in force does not let the keys sign that policy which did.
+    pub fn with_earlier_policy(&self, earlier: &Membership) -> Option<DocumentBundle> {
+        let policy = earlier.kept.documents.policy.clone()?;
+        policy.verify(DocumentKind::Policy, &self.root).ok()?;
+        Some(DocumentBundle { policy: Some(policy), ..self.kept.documents.clone() })
+    }
+
     /// What the invite says, and whether it is good now: for a server that lets a machine in.
     pub fn check_invite(&self, invite: &SignedDocument, now: u64) -> Result<Invite, FleetError> {
         let verified = invite.verify(DocumentKind::Invite, &self.root)?;

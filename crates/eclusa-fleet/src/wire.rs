@@ -1,10 +1,15 @@
 //! What machines and servers of a fleet say to each other, as JSON. Unknown fields are ignored both ways, so that two
 //! releases understand each other.
 
+use std::collections::BTreeMap;
+
 use eclusa::{Hash, audit::Head};
 use serde::{Deserialize, Serialize};
 
-use crate::{DocumentBundle, SignedDocument};
+use crate::{
+    DocumentBundle, SignedDocument,
+    mirror::{Ack, Message},
+};
 
 /// `POST /v1/enroll`, signed by the key that it brings, as machine 0.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -94,6 +99,21 @@ pub struct SyncRequest {
     /// For how many seconds to wait for news.
     #[serde(default)]
     pub wait: u64,
+    /// The version of a policy that was offered and could not be put in force; 0: there is none.
+    #[serde(default)]
+    pub not_loaded: u64,
+    /// Why the machine is stale, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stale: Option<String>,
+    /// How many records are not at the server.
+    #[serde(default)]
+    pub unshipped: u64,
+    /// When the oldest of them was written, in milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unshipped_since: Option<u64>,
+    /// What became of the messages of the last answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub acks: Vec<Ack>,
 }
 
 /// Versions of the documents in force.
@@ -125,6 +145,12 @@ pub struct SyncAnswer {
     pub documents: u64,
     /// All chains of the machine.
     pub chains: Vec<ChainState>,
+    /// Up to which change of its queue the questions of a chain are mirrored.
+    #[serde(default)]
+    pub mirrored: BTreeMap<u32, u64>,
+    /// What people answered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<Message>,
 }
 
 /// The answer to `GET /v1/documents` and `POST /v1/documents`.

@@ -4,8 +4,13 @@ use std::{io::Read, path::Path};
 
 use flate2::read::ZlibDecoder;
 
+use crate::sha1::sha1;
+
 /// How much of an object is read.
 const MAX_COMMIT: u64 = 64 << 10;
+
+/// The largest object that is read whole.
+const MAX_OBJECT: u64 = 1 << 30;
 
 /// A commit that is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +40,15 @@ impl NewCommit {
         let parents = parents.map(str::to_owned).collect();
         Some(NewCommit { id, parents, subject: subject.to_owned() })
     }
+}
+
+/// Whether the file of an object holds what its name says, and all of it.
+#[must_use]
+pub fn is_whole_object(id: &str, file: &[u8]) -> bool {
+    let mut content = Vec::new();
+    let read = ZlibDecoder::new(file).take(MAX_OBJECT).read_to_end(&mut content);
+    let name = || sha1(&content).iter().map(|it| format!("{it:02x}")).collect::<String>();
+    read.is_ok() && name().eq_ignore_ascii_case(id)
 }
 
 /// The name of the object whose file this is, by its path: `objects/ab/cdef…`.

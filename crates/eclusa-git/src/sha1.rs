@@ -10,7 +10,7 @@ pub fn blob_id(content: &[u8]) -> [u8; 20] {
 }
 
 /// SHA-1 of some bytes (FIPS 180-4, 6.1).
-fn sha1(bytes: &[u8]) -> [u8; 20] {
+pub(crate) fn sha1(bytes: &[u8]) -> [u8; 20] {
     let mut state: [u32; 5] = [0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476, 0xC3D2_E1F0];
     let mut blocks = bytes.chunks_exact(64);
     blocks.by_ref().for_each(|block| compress(&mut state, block));

@@ -10,6 +10,7 @@
 //! pipe_transport.rs, bounded_http.rs, ordered_transport.rs    how messages come and go
 //!   │
 //! request.rs     a request to it                  client_handler.rs, server_requests.rs  its own
+//! server_tasks.rs  what it answers later
 //!   │
 //! tools.rs       its tools                        proxy_tool.rs  one of them, as the gate sees it
 //! definition.rs  what one says about itself       icons.rs  its pictures
@@ -57,6 +58,7 @@ mod result;
 mod sanitize;
 mod server_info;
 mod server_requests;
+mod server_tasks;
 mod tools;
 mod upstream;
 

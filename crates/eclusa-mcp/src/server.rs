@@ -10,6 +10,7 @@
 //! dispatch.rs  a request of any kind as a call               prompts_and_resources.rs
 //!   │
 //! call.rs      a call on its way through the gate            pending.rs  waiting for an answer
+//!   │                                                        tasks.rs    the same as a task
 //!   │
 //! answer.rs    the reply as a result                         own_resources.rs, server_tools.rs
 //! ```
@@ -33,6 +34,9 @@ mod session;
 mod startup;
 mod state;
 mod stdio;
+mod task_requests;
+mod tasks;
+mod tool_calls;
 
 pub use call::WaitLimits;
 #[cfg(test)]

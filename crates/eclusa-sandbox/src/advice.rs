@@ -4,6 +4,10 @@ use rustix::io::Errno;
 
 use crate::capabilities::{HostCapabilities, Missing};
 
+/// The first process of a sandbox, and a command's guardian, are programs that lie in memory.
+const IN_MEMORY: &str = "let programs run that lie in memory: `sysctl vm.memfd_noexec=1`, or the flag \
+                         `attach_disconnected` in the profile of AppArmor that confines this program";
+
 impl HostCapabilities {
     /// What would help first, in a few words; nothing where nothing is missing or nothing helps.
     #[must_use]
@@ -20,7 +24,18 @@ impl HostCapabilities {
         if self.refusal(Missing::Namespaces).is_some_and(|it| it.errno.is_none()) {
             return None;
         }
+        // Somebody refuses to execute what lies in memory.
+        let unstarted = |part| {
+            let refusal = self.refusal(part);
+            refusal.is_some_and(|it| it.unstarted && it.errno == Some(Errno::ACCESS.raw_os_error()))
+        };
         match part {
+            Missing::Namespaces if unstarted(part) => Some(IN_MEMORY),
+            Missing::Seccomp if unstarted(part) => {
+                (!unstarted(Missing::Namespaces)).then_some(IN_MEMORY)
+            }
+            // It was not tried by itself.
+            Missing::Landlock if is_missing(Missing::Seccomp) => None,
             // They come with namespaces.
             Missing::Staging | Missing::FreshProc if is_missing(Missing::Namespaces) => None,
             Missing::Namespaces => Some(match errno {
@@ -38,6 +53,9 @@ impl HostCapabilities {
             }),
             Missing::Staging => Some(match errno {
                 Some(Errno::NODEV) => "`modprobe overlay`",
+                _ if self.refusal(part).is_some_and(|it| it.is_workspace) => {
+                    "put the workspace on ext4, xfs or btrfs, in a directory that tells `a` from `A`"
+                }
                 _ => {
                     "put the state on ext4, xfs, btrfs or tmpfs, not on an overlay (a container's own \
                      disk): `--state DIR`"
@@ -50,10 +68,18 @@ impl HostCapabilities {
             Missing::Landlock => Some(
                 "Linux 5.13 or newer with `landlock` among the `lsm=` of the kernel's command line",
             ),
-            Missing::Seccomp => Some("a kernel with CONFIG_SECCOMP_FILTER"),
+            Missing::Seccomp => Some(match errno {
+                Some(Errno::PERM | Errno::ACCESS) => {
+                    "in a container, a seccomp profile that lets `seccomp` through"
+                }
+                _ => "a kernel with CONFIG_SECCOMP_FILTER",
+            }),
             Missing::Signals => {
                 Some("Linux 6.12 or newer, or a seccomp profile that lets a listener be made")
             }
         }
     }
 }
+
+#[cfg(all(test, enforced))]
+mod tests;

@@ -130,6 +130,10 @@ pub struct PartRefusal {
     pub errno: Option<i32>,
     /// The step that failed and the error, for people.
     pub text: String,
+    /// A program of the sandbox's own, which lies in memory, was not started.
+    pub(crate) unstarted: bool,
+    /// Layers work here, and not over this workspace.
+    pub(crate) is_workspace: bool,
 }
 
 impl HostCapabilities {
@@ -254,9 +258,9 @@ impl HostCapabilities {
         self.refusals.iter().find(|it| it.part == part)
     }
 
-    pub(crate) fn refused(&mut self, part: Missing, errno: Option<i32>, text: String) {
-        if self.refusal(part).is_none() {
-            self.refusals.push(PartRefusal { part, errno, text });
+    pub(crate) fn refused(&mut self, refusal: PartRefusal) {
+        if self.refusal(refusal.part).is_none() {
+            self.refusals.push(refusal);
         }
     }
 

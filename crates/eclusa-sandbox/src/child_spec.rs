@@ -6,6 +6,7 @@ mod mount_table;
 mod places;
 mod readable;
 mod root_layout;
+mod supervised_calls;
 
 use std::ffi::{CString, OsStr};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
@@ -16,18 +17,18 @@ use std::path::{Path, PathBuf};
 use libc::{c_long, sock_filter};
 use rustix::process::Resource;
 
-use crate::arch;
 use crate::capabilities::{HostCapabilities, Missing, Namespaces};
 use crate::filter::{self, Boundary};
 use crate::init::JOB;
-use crate::notify::{SIGNALS, SOCKETS};
-use crate::plan::{Hold, Outlives, Plan};
+use crate::notify::OwnTmp;
+use crate::plan::{Outlives, Plan};
 use crate::proxy::ProxySecret;
 use crate::resource_caps::{Caps, Group};
 use crate::shared_network::SharedNetwork;
 use crate::step::{SandboxError, trying};
 use env::env;
 use places::Places;
+use supervised_calls::{held, own_tmp, writes};
 
 pub(crate) use root_layout::{MAX_EARLY, NO_SOCKETS, PartKind, RootLayout, RootPart};
 
@@ -46,6 +47,8 @@ pub(crate) struct ChildSpec {
     pub(crate) maps: IdMaps,
     pub(crate) overlays: Vec<Overlay>,
     pub(crate) live: Vec<LiveDir>,
+    /// Directories in layers that nothing is written to.
+    pub(crate) sealed: Vec<CString>,
     /// Bound at their own place: writable ones, and those read beneath a private directory.
     pub(crate) binds: Vec<Bind>,
     /// Made inside the private directories, parents first.
@@ -88,6 +91,8 @@ pub(crate) struct ChildSpec {
     pub(crate) holds: bool,
     /// Without namespaces: what the command may write, for that supervisor.
     pub(crate) own: Vec<PathBuf>,
+    /// Without namespaces: what stands in the place of `/tmp`, for a command that names it.
+    pub(crate) own_tmp: Option<OwnTmp>,
     /// Where the child enters its control group.
     pub(crate) cgroup: Option<OwnedFd>,
     pub(crate) group: Option<Group>,
@@ -184,7 +189,8 @@ impl ChildSpec {
         let places = Places::new(plan)?;
         let network = namespaces != Namespaces::None;
         let join = plan.network.clone().filter(|_| network);
-        let held = held(plan, capabilities);
+        let own_tmp = own_tmp(plan, capabilities, &places);
+        let held = held(plan, capabilities, own_tmp.is_some());
         let wanted = plan.proxy || !plan.hosts.is_empty();
         // Without a network of its own the command is led to a listener on the machine's loopback.
         let reaches = !network && held.contains(&libc::SYS_connect);
@@ -218,6 +224,7 @@ impl ChildSpec {
             maps: IdMaps::of_caller(),
             overlays: places.overlays()?,
             live: places.live()?,
+            sealed: places.sealed()?,
             binds: places.binds()?,
             directories: places.directories()?,
             masks: places.masks()?,
@@ -253,6 +260,7 @@ impl ChildSpec {
             job: network && plan.outlives == Outlives::All,
             holds: !held.is_empty(),
             own: if network { Vec::new() } else { places.own() },
+            own_tmp,
             cgroup: group.as_ref().map(Group::entrance).transpose()?,
             group,
             caps: Caps::new(plan, namespaces, own_pid_max),
@@ -295,31 +303,6 @@ fn listener() -> Result<(OwnedFd, SocketAddrV4), SandboxError> {
     }
 }
 
-/// Which calls wait for a supervisor. With namespaces renames, for help: those that cannot be helped fail
-/// as the overlay lets them fail, and harm nothing. Without them what Landlock does not hold.
-fn held(plan: &Plan, capabilities: &HostCapabilities) -> Vec<c_long> {
-    if !capabilities.seccomp || !capabilities.notify {
-        return Vec::new();
-    }
-    if capabilities.namespaces != Namespaces::None {
-        let renames = plan.hold == Hold::Renames && !plan.stage.is_empty();
-        return if renames { arch::RENAMES.to_vec() } else { Vec::new() };
-    }
-    let mut held = Vec::new();
-    if capabilities.landlock < 6 {
-        held.extend(SIGNALS);
-    }
-    if writes(plan) {
-        held.extend(filter::metadata_calls());
-        held.extend(SOCKETS);
-    }
-    held
-}
-
-fn writes(plan: &Plan) -> bool {
-    !plan.write.is_empty() || !plan.stage.is_empty()
-}
-
 fn seccomp(
     plan: &Plan,
     capabilities: &HostCapabilities,
@@ -328,7 +311,9 @@ fn seccomp(
 ) -> Vec<sock_filter> {
     let boundary = match capabilities.namespaces {
         Namespaces::None => {
-            let (version, writes) = (capabilities.landlock, writes(plan));
+            let version = capabilities.landlock;
+            // Where they are held it is known whose they are.
+            let writes = writes(plan) || held.contains(&libc::SYS_fchmod);
             Boundary::Landlock { version, writes, network: held.contains(&libc::SYS_connect) }
         }
         Namespaces::User | Namespaces::Root => Boundary::Namespaces { sockets },

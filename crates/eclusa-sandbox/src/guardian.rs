@@ -10,7 +10,7 @@ use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use crate::child::GuardianOrder;
 use crate::clone::{self, Child};
 use crate::init;
-use crate::step::{SandboxError, not_cloned, trying};
+use crate::step::{SandboxError, Step, not_cloned, trying};
 
 /// A guardian that waits. Dropping it dismisses it: it kills nobody.
 pub(crate) struct Guardian {
@@ -31,7 +31,11 @@ impl Guardian {
         let mut order = GuardianOrder::new(pipe.0.as_fd(), nothing, program);
         let process = clone::guardian(&mut order).map_err(not_cloned)?;
         match order.failed {
-            Some(errno) => Err(trying("start the guardian of a command")(errno)),
+            Some(errno) => Err(SandboxError::Step {
+                step: Step::StartGuardian,
+                path: None,
+                source: errno.into(),
+            }),
             None => Ok(Guardian { _process: process, pipe: pipe.1 }),
         }
     }

@@ -80,6 +80,8 @@ mod scratch;
 mod secrets;
 #[cfg(enforced)]
 mod shared_network;
+#[cfg(enforced)]
+mod small_text;
 mod step;
 #[cfg(enforced)]
 #[doc(hidden)]
@@ -111,6 +113,7 @@ pub use portable::test_support;
 pub use portable::{
     LeftParts, LeftRunning, Sandbox, enter_scratch, forget, inherit_nothing, listening_ports,
     probe, processes_of, pseudo_terminal, recall_or_probe, surely_holds_something, while_stopped,
+    while_stopped_until,
 };
 #[cfg(enforced)]
 pub use probe::{probe, surely_holds_something};
@@ -123,7 +126,10 @@ pub use recall::{forget, recall_or_probe};
 pub use refusal::{Refusal, refusals};
 pub use resource_caps::{Cap, Caps, delegated_group};
 #[cfg(enforced)]
-pub use sandbox::{LeftParts, LeftRunning, Sandbox, listening_ports, processes_of, while_stopped};
+pub use sandbox::{
+    LeftParts, LeftRunning, Sandbox, listening_ports, processes_of, while_stopped,
+    while_stopped_until,
+};
 #[cfg(enforced)]
 pub use scratch::enter_scratch;
 pub use secrets::{is_secret, is_secret_name, secrets};

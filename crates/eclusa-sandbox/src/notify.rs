@@ -7,7 +7,7 @@
 //! * [`help_renames`]: an overlay refuses to rename a directory of the workspace (`EXDEV`), on
 //!   which `git mv`, `os.rename` and `fs.renameSync` rely. Here it is done piece by piece.
 //!
-//! * `OwnSide`: without namespaces, signals to other processes, metadata of files outside, and the network.
+//! * `OwnSide`: without namespaces, signals to other processes, metadata of files outside, the network, and `/tmp`.
 //!
 //! What a call says is read from the memory of a process that goes on running, and that may change
 //! it at any time. So nothing is decided by it that protects anything: a call that goes on is held
@@ -33,7 +33,9 @@ pub use dir_rename::help_renames;
 pub use filter::renames;
 pub(crate) use network::{Reachable, SOCKETS};
 pub(crate) use outside::{OwnSide, SIGNALS};
+pub(crate) use own_tmp::{OwnTmp, path_calls};
 
+mod again;
 mod caller;
 mod dir_rename;
 mod filter;
@@ -41,6 +43,7 @@ mod kernel;
 mod moving;
 mod network;
 mod outside;
+mod own_tmp;
 mod times;
 
 /// What becomes of a call.
@@ -52,6 +55,8 @@ enum SyscallAnswer {
     Done,
     /// It fails with this error.
     Fail(Errno),
+    /// It does not wait any more, and is made again.
+    Again,
 }
 
 /// Looks at one call after the other.
@@ -123,6 +128,7 @@ fn watch<O: Observer>(listener: OwnedFd, mut observer: O) -> io::Result<Watching
                 SyscallAnswer::GoOn => kernel::go_on(&listener, call.id),
                 SyscallAnswer::Done => kernel::reply(&listener, call.id, None),
                 SyscallAnswer::Fail(errno) => kernel::reply(&listener, call.id, Some(errno)),
+                SyscallAnswer::Again => Ok(()),
             };
         }
         (observer.finish(), listener)

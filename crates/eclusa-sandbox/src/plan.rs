@@ -28,6 +28,9 @@ pub struct Plan {
     /// What is neither read nor listed, wherever it lies. Without namespaces its names show, and what is in
     /// it is not read.
     pub hide: Vec<PathBuf>,
+    /// Directories beneath a staged one in which nothing can be written all the same. One that is missing is made in
+    /// the layer, and stays empty. Only with namespaces.
+    pub sealed: Vec<PathBuf>,
     /// Directories that are writable at another place, beneath `/run` or `/tmp`.
     pub mounts: Vec<PrivateMount>,
     /// What `/tmp` and `/var/tmp` are: a directory that lasts. Without one an empty one in memory. Without
@@ -169,6 +172,7 @@ impl Plan {
             write: Vec::new(),
             stage: Vec::new(),
             hide: Vec::new(),
+            sealed: Vec::new(),
             mounts: Vec::new(),
             tmp: None,
             hosts: Vec::new(),

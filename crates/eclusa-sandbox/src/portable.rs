@@ -30,6 +30,8 @@ pub fn probe(_state: &Path) -> HostCapabilities {
             part: Missing::Namespaces,
             errno: None,
             text: "this build of the program has no sandbox for this system".to_owned(),
+            unstarted: false,
+            is_workspace: false,
         }],
     }
 }
@@ -198,6 +200,11 @@ impl LeftRunning {
 
 /// There is nobody to stop.
 pub fn while_stopped<T>(_: i32, _: impl FnOnce() -> T) -> Option<T> {
+    None
+}
+
+/// There is nobody to stop.
+pub fn while_stopped_until<T>(_: i32, _: std::time::Instant, _: impl FnOnce() -> T) -> Option<T> {
     None
 }
 

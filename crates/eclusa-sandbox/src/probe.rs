@@ -6,13 +6,14 @@ use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::capabilities::{HostCapabilities, Missing, Namespaces, StagingMethod};
+use crate::capabilities::{HostCapabilities, Missing, Namespaces, PartRefusal, StagingMethod};
 use crate::child_spec::RootLayout;
 use crate::kernel;
 use crate::layer_places;
 use crate::network_pool;
 use crate::plan::{Plan, Staging};
 use crate::sandbox::Sandbox;
+use crate::small_text::small_text;
 use crate::step::{SandboxError, Step};
 
 /// Finds out what this machine can hold a command to, in some milliseconds. `state` is where the
@@ -53,12 +54,12 @@ struct Search<'a> {
     /// What the layers will lie over.
     workspace: Option<&'a Path>,
     places: Vec<PathBuf>,
-    refused: Option<(Option<i32>, String)>,
+    refused: Option<PartRefusal>,
 }
 
 impl Search<'_> {
     fn refuse(&mut self, error: &SandboxError) {
-        self.refused.get_or_insert_with(|| (errno_of(error), error.to_string()));
+        self.refused.get_or_insert_with(|| error.refusing(Missing::Staging));
     }
 
     /// The next place, best first.
@@ -68,11 +69,24 @@ impl Search<'_> {
 }
 
 /// True when the level is more than `none` by what the kernel says of itself, which takes a few system
-/// calls. Behind a filter of somebody else's the kernel's word is not enough. Otherwise [`probe`] finds it out.
+/// calls. Where somebody else confines this process the kernel's word is not enough. Otherwise [`probe`] finds
+/// it out.
 #[must_use]
 pub fn surely_holds_something() -> bool {
     let features = kernel_features();
-    features.landlock > 0 && features.seccomp && !kernel::is_filtered()
+    features.landlock > 0 && features.seccomp && !kernel::is_filtered() && !is_confined()
+}
+
+/// Whether a profile of AppArmor or SELinux holds this process, or the kernel executes nothing that lies in
+/// memory, as the first process of a sandbox does.
+fn is_confined() -> bool {
+    let label = small_text(Path::new("/proc/thread-self/attr/current")).unwrap_or_default();
+    let label = label.trim_end_matches(['\0', '\n']);
+    let is_free =
+        label.is_empty() || label.starts_with("unconfined") || label.ends_with("(unconfined)");
+    let executes =
+        small_text(Path::new("/proc/sys/vm/memfd_noexec")).is_none_or(|it| it.trim() != "2");
+    !(is_free && executes)
 }
 
 /// What the kernel says of itself; whether it lets this process use it is found by trying.
@@ -101,7 +115,10 @@ fn with_namespaces(
 ) -> Option<HostCapabilities> {
     let layers = search.next();
     if layers.is_none() && search.refused.is_none() {
-        search.refused = Some((None, "no place for layers lies outside the workspace".to_owned()));
+        let text = "no place for layers lies outside the workspace".to_owned();
+        let part = Missing::Staging;
+        search.refused =
+            Some(PartRefusal { part, errno: None, text, unstarted: false, is_workspace: false });
     }
     let overlay = layers.is_some();
     let mut with = HostCapabilities {
@@ -114,9 +131,9 @@ fn with_namespaces(
         ..capabilities.clone()
     };
     loop {
-        if let (None, Some((errno, text))) = (&with.layers, search.refused.take()) {
+        if let (None, Some(refusal)) = (&with.layers, search.refused.take()) {
             with.overlay = false;
-            with.refused(Missing::Staging, errno, text);
+            with.refused(refusal);
         }
         let error = match trial(&with, search.workspace) {
             Ok(()) => return Some(with),
@@ -125,7 +142,7 @@ fn with_namespaces(
         let refused = match step_of(&error) {
             Some(Step::Seccomp | Step::HandOver) if with.notify => {
                 with.notify = false;
-                with.refused(Missing::Seccomp, errno_of(&error), error.to_string());
+                with.refused(error.refusing(Missing::Seccomp));
                 continue;
             }
             Some(Step::Root | Step::Sockets | Step::EnterRoot) if with.sockets.is_ok() => {
@@ -140,16 +157,23 @@ fn with_namespaces(
             Some(Step::Proc | Step::Processes) if with.proc => Missing::FreshProc,
             Some(Step::Overlay | Step::Hide) | None if with.overlay => {
                 search.refuse(&error);
+                let last = with.layers.take();
                 with.layers = search.next();
+                if with.layers.is_none() && search.workspace.is_some() {
+                    // Over a directory of their own they may work there.
+                    let alone = HostCapabilities { layers: last, ..with.clone() };
+                    let is_workspace = trial(&alone, None).is_ok();
+                    search.refused.iter_mut().for_each(|it| it.is_workspace = is_workspace);
+                }
                 continue;
             }
             _ => {
-                capabilities.refused(Missing::Namespaces, errno_of(&error), error.to_string());
+                capabilities.refused(error.refusing(Missing::Namespaces));
                 return None;
             }
         };
         with = with.without(refused);
-        with.refused(refused, errno_of(&error), error.to_string());
+        with.refused(error.refusing(refused));
     }
 }
 
@@ -160,28 +184,20 @@ fn in_place(mut capabilities: HostCapabilities) -> HostCapabilities {
         let refused = match step_of(&error) {
             Some(Step::Seccomp | Step::HandOver) if capabilities.notify => {
                 capabilities.notify = false;
-                capabilities.refused(Missing::Seccomp, errno_of(&error), error.to_string());
+                capabilities.refused(error.refusing(Missing::Seccomp));
                 continue;
             }
             Some(Step::Landlock) => Missing::Landlock,
             _ => {
                 capabilities.landlock = 0;
+                capabilities.refused(error.refusing(Missing::Landlock));
                 Missing::Seccomp
             }
         };
         capabilities = capabilities.without(refused);
-        capabilities.refused(refused, errno_of(&error), error.to_string());
+        capabilities.refused(error.refusing(refused));
     }
     capabilities
-}
-
-fn errno_of(error: &SandboxError) -> Option<i32> {
-    match error {
-        SandboxError::Step { source, .. } | SandboxError::System { source, .. } => {
-            source.raw_os_error()
-        }
-        _ => None,
-    }
 }
 
 fn step_of(error: &SandboxError) -> Option<Step> {

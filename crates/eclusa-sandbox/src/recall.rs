@@ -5,8 +5,7 @@
 //! all of these stand in the file, and another one is not believed. It decides nothing by itself:
 //! every sandbox takes each of its steps again and refuses where one fails, and then the file goes.
 
-use std::fs::{self, File};
-use std::io::Read as _;
+use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -15,11 +14,10 @@ use eclusa_workspace::{Durability, private_file};
 use crate::capabilities::{HostCapabilities, Namespaces};
 use crate::layer_places;
 use crate::probe::{kernel_features, probe_workspace};
+use crate::small_text::small_text;
 
 /// The file in the state directory.
 const FILE: &str = ".capabilities";
-/// Longer than any such file.
-const MAX_FILE: u64 = 4096;
 /// What is not as usual: networks cannot be joined, sockets of the file system stay closed.
 const ALONE: &str = "alone";
 const CLOSED: &str = "closed";
@@ -50,7 +48,7 @@ pub fn forget(state: &Path) {
 }
 
 fn recall(state: &Path, circumstances: &str) -> Option<HostCapabilities> {
-    let text = text(&state.join(FILE))?;
+    let text = small_text(&state.join(FILE))?;
     let (kept, layers) = text.rsplit_once('\n')?;
     let (kept, namespaces) = kept.rsplit_once('\n')?;
     let layers = PathBuf::from(layers);
@@ -101,17 +99,17 @@ fn keep(state: &Path, circumstances: &str, found: &HostCapabilities) -> std::io:
 /// Everything that the result depends on, or nothing where that cannot be told.
 fn circumstances(state: &Path, workspace: &Path) -> Option<String> {
     let version = env!("CARGO_PKG_VERSION");
-    let boot = text(Path::new("/proc/sys/kernel/random/boot_id"))?;
+    let boot = small_text(Path::new("/proc/sys/kernel/random/boot_id"))?;
     let device = |path: &Path| path.metadata().ok().map(|it| it.dev());
     let (device, over) = (device(state)?, device(workspace)?);
     let link = |name: &str| fs::read_link(PathBuf::from("/proc/thread-self/ns").join(name)).ok();
     let (user, mounts) = (link("user")?, link("mnt")?);
     // Which user, capabilities, filters and promises this process has been started with.
-    let status = text(Path::new("/proc/thread-self/status"))?;
+    let status = small_text(Path::new("/proc/thread-self/status"))?;
     let held = ["Uid:", "Gid:", "Groups:", "Cap", "NoNewPrivs:", "Seccomp"];
     let held = status.lines().filter(|line| held.iter().any(|name| line.starts_with(name)));
     let held: Vec<&str> = held.collect();
-    let label = text(Path::new("/proc/thread-self/attr/current")).unwrap_or_default();
+    let label = small_text(Path::new("/proc/thread-self/attr/current")).unwrap_or_default();
     Some(format!(
         "{version} {} {device} {over} {} {} {}\n{}",
         boot.trim(),
@@ -120,12 +118,4 @@ fn circumstances(state: &Path, workspace: &Path) -> Option<String> {
         label.trim_end_matches(['\0', '\n']),
         held.join("\n"),
     ))
-}
-
-/// A small text.
-fn text(path: &Path) -> Option<String> {
-    let mut text = String::new();
-    let file = File::open(path).ok()?;
-    file.take(MAX_FILE).read_to_string(&mut text).ok()?;
-    Some(text)
 }

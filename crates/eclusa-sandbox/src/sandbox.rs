@@ -39,7 +39,7 @@ use crate::step::{SandboxError, Step, not_cloned, trying};
 use answering::Answering;
 use handing::{receive, socket_pair};
 use leases::Leases;
-pub use left::{LeftParts, LeftRunning, while_stopped};
+pub use left::{LeftParts, LeftRunning, while_stopped, while_stopped_until};
 pub use listening::{listening_ports, processes_of};
 
 /// A command that runs. Dropping it ends the command.
@@ -101,7 +101,9 @@ impl Sandbox {
         }
         let leases = Leases::take(&spec.leased)?;
         let own = spec.holds && spec.namespaces == Namespaces::None;
-        let own = own.then(|| OwnSide::new(&spec.own, Reachable::new(spec.proxy))).transpose();
+        let own = own
+            .then(|| OwnSide::new(&spec.own, Reachable::new(spec.proxy), spec.own_tmp.take()))
+            .transpose();
         let own = own.map_err(trying("open what may be written"))?;
         let watch = watch::Watch::new(plan, cancel.clone(), enforcement.clone(), leases, own);
         let thread = std::thread::Builder::new()
@@ -364,6 +366,7 @@ impl ChildSpec {
             Step::Bind => self.binds.get(which).map(|bind| &bind.source),
             Step::Attach => self.binds.get(which).map(|bind| &bind.target),
             Step::Live => self.live.get(which).map(|live| &live.target),
+            Step::Seal => self.sealed.get(which),
             Step::Overlay => self.overlays.get(which).map(|overlay| &overlay.lower),
             Step::Directories => self.directories.get(which),
             Step::Hide => self.masks.get(which).map(|mask| &mask.path),

@@ -21,7 +21,7 @@ use std::{
 use rustix::fs::{Mode, OFlags};
 
 pub use conflict::{Clash, Conflict};
-pub use copy::copy_layer;
+pub use copy::{copy_layer, copy_layer_parts, list_layer};
 pub use discard::discard;
 pub(crate) use discard::empty;
 pub use effects::{Effect, Effects, Kind, Moment, Note, ScannedFile, ScannedNode, Special};

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+#[cfg(enforced)]
+use crate::capabilities::PartRefusal;
 use crate::capabilities::{Enforcement, Missing};
 
 macro_rules! steps {
@@ -46,6 +48,7 @@ steps! {
     Run => "mount an empty /run",
     Directories => "make the places of mounts",
     Attach => "attach a directory",
+    Seal => "keep a directory from being written",
     Hide => "hide a path",
     Dev => "build a minimal /dev",
     Proc => "mount a /proc of its own",
@@ -62,6 +65,7 @@ steps! {
     Orphaned => "stay with its parent, which is gone",
     Seccomp => "filter system calls",
     Init => "start the sandbox's first process",
+    StartGuardian => "start the guardian of a command",
     Execute => "execute the program",
 }
 
@@ -124,4 +128,20 @@ pub(crate) fn trying<E: Into<io::Error>>(what: &'static str) -> impl FnOnce(E) -
 /// For `map_err`: there is no child.
 pub(crate) fn not_cloned(source: io::Error) -> SandboxError {
     SandboxError::Step { step: Step::Clone, path: None, source }
+}
+
+#[cfg(enforced)]
+impl SandboxError {
+    /// What it says of a part that it was refused with.
+    pub(crate) fn refusing(&self, part: Missing) -> PartRefusal {
+        let (unstarted, source) = match self {
+            SandboxError::Step { step, source, .. } => {
+                (matches!(step, Step::Init | Step::StartGuardian), Some(source))
+            }
+            SandboxError::System { source, .. } => (false, Some(source)),
+            _ => (false, None),
+        };
+        let errno = source.and_then(io::Error::raw_os_error);
+        PartRefusal { part, errno, text: self.to_string(), unstarted, is_workspace: false }
+    }
 }

@@ -199,6 +199,7 @@ fn role(name: &str) -> Result<&'static str, String> {
         "jq" => "Jq",
         "mode" => "Mode",
         "process" => "Process",
+        "setting" => "Setting",
         other => return Err(format!("there is no operand `{other}`")),
     })
 }

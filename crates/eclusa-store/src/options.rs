@@ -33,7 +33,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             durability: Durability::default(),
-            busy: Duration::from_secs(5),
+            busy: Duration::from_secs(30),
             spool_bytes: 256 << 20,
             one_call: false,
             one_client: false,

@@ -24,6 +24,7 @@ use crate::{Options, StoreError, directory, error::InStore};
 use wal_checkpoint::WalCheckpointer;
 
 mod here;
+mod turn;
 mod wal_checkpoint;
 
 /// Something to write.
@@ -73,6 +74,8 @@ pub(crate) struct Writer {
     path: PathBuf,
     /// Which file was opened.
     identity: (u64, u64),
+    /// How long it waits for other processes.
+    busy: Duration,
 }
 
 /// What the writing thread shares with whoever finds it free.
@@ -107,7 +110,8 @@ impl Shared {
     ) -> Result<Shared, StoreError> {
         connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES).in_store(&path)?;
         let identity = directory::identity(&path).in_store(&path)?;
-        let writer = Mutex::new(Writer { connection, path, identity });
+        let busy = options.busy;
+        let writer = Mutex::new(Writer { connection, path, identity, busy });
         let (queued, written) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let (beside, slow) = (Mutex::new(None), AtomicBool::new(false));
         Ok(Shared { beside, writer, options, slow, queued, written })
@@ -125,16 +129,12 @@ impl Shared {
         };
         let bytes = draft.body().len() + OVERHEAD;
         let mut draft = Some(draft);
+        let append = |tx: &mut Transaction<'_>| match draft.take() {
+            Some(draft) => tx.append_draft(draft),
+            None => Err(StoreError::Gone(writer.path.clone())),
+        };
         // Whoever has to wait for another process waits on the writing thread.
-        let patience = |busy| writer.connection.busy_timeout(busy).in_store(&writer.path);
-        let written = patience(Duration::ZERO).and_then(|()| {
-            let append = |tx: &mut Transaction<'_>| match draft.take() {
-                Some(draft) => tx.append_draft(draft),
-                None => Err(StoreError::Gone(writer.path.clone())),
-            };
-            self.timed(|| writer.transaction(append))
-        });
-        let result = patience(self.options.busy).and(written);
+        let result = self.timed(|| writer.transaction_within(Duration::ZERO, append));
         match draft {
             Some(draft) => AtOnce::NotNow(draft),
             None => {
@@ -254,12 +254,13 @@ impl Writer {
         }
     }
 
-    /// Does `work` under the lock, and makes it durable, or leaves everything as it was.
-    fn transaction<T>(
+    /// Does `work` under the lock, for which it waits no longer than this.
+    fn transaction_within<T>(
         &self,
+        busy: Duration,
         work: impl FnOnce(&mut Transaction<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let done = self.attempt(work);
+        let done = self.attempt(busy, work);
         if done.is_err()
             && !self.connection.is_autocommit()
             && let Err(err) = self.connection.execute_batch("ROLLBACK")
@@ -271,6 +272,7 @@ impl Writer {
 
     fn attempt<T>(
         &self,
+        busy: Duration,
         work: impl FnOnce(&mut Transaction<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let run = |sql: &str| {
@@ -278,7 +280,7 @@ impl Writer {
             statement.execute([]).map(drop)
         };
         self.still_there()?;
-        run("BEGIN IMMEDIATE").in_store(&self.path)?;
+        turn::begin(&self.connection, &self.path, busy).in_store(&self.path)?;
         let mut tx = Transaction::new(&self.connection, &self.path)?;
         let done = work(&mut tx)?;
         tx.finish()?;

@@ -13,7 +13,9 @@ use rustix::termios::tcgetwinsize;
 use crate::{since, timestamp::Timestamp};
 
 pub mod diff_lines;
+pub mod diff_view;
 pub mod layout;
+pub mod qr;
 pub mod spinner;
 #[cfg(test)]
 mod tests;
@@ -256,8 +258,23 @@ impl Screen {
     pub fn headed_table(&mut self, rows: &[Vec<String>]) -> io::Result<()> {
         let headings = rows.first().map(Vec::as_slice).unwrap_or_default();
         let firm = |it: usize| headings.get(it).is_some_and(|it| FIRM.contains(&it.trim()));
-        for (number, line) in layout::table(rows, self.columns, firm).iter().enumerate() {
-            self.verbatim(if number == 0 { Style::Strong } else { Style::Plain }, line)?;
+        let outcome = headings.iter().position(|it| it.trim() == "outcome");
+        let lines = layout::table(rows, self.columns, firm);
+        for (number, (line, row)) in lines.iter().zip(rows).enumerate() {
+            if number == 0 {
+                self.verbatim(Style::Strong, line)?;
+                continue;
+            }
+            let word = outcome.and_then(|it| row.get(it)).map_or("", |it| it.trim());
+            let line = match line.rfind(word).filter(|_| !word.is_empty()) {
+                Some(at) => {
+                    let (before, rest) = line.split_at(at);
+                    let painted = self.paint.text(outcome_style(word), word).into_owned();
+                    format!("{before}{painted}{}", rest.strip_prefix(word).unwrap_or(rest))
+                }
+                None => line.clone(),
+            };
+            self.verbatim(Style::Plain, &line)?;
         }
         Ok(())
     }
@@ -278,6 +295,17 @@ impl Screen {
     /// Everything out, now.
     pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
+    }
+}
+
+/// How the outcome of a call is painted: what was stopped, what is neither, what went well.
+fn outcome_style(word: &str) -> Style {
+    match word {
+        "ok" => Style::Good,
+        it if it.contains("denied") || it.contains("failed") || it.contains("refused") => {
+            Style::Bad
+        }
+        _ => Style::Warn,
     }
 }
 

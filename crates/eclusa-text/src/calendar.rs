@@ -68,6 +68,14 @@ pub struct UtcTime {
     pub milli: u16,
 }
 
+/// As ISO 8601 has it: `2026-11-15T19:25:40.123Z`.
+impl fmt::Display for UtcTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let UtcTime { date, hour, minute, second, milli } = self;
+        write!(f, "{date}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
+    }
+}
+
 impl UtcTime {
     /// The time so many milliseconds after 1970.
     pub fn after_1970(millis: u64) -> UtcTime {

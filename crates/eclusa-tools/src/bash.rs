@@ -25,6 +25,8 @@ mod job_start;
 mod job_view;
 mod long_output;
 mod messages;
+mod offers;
+mod own_machine;
 mod program;
 mod report;
 mod run_time;
@@ -282,10 +284,12 @@ impl TypedTool for Bash {
         let (watch, signing) = (self.watch.clone(), self.sandboxes.signing(&order.cwd));
         let (mut ran, long, opened) = run_with_hosts(&self.sandboxes, watch, order, job).await?;
         ran.notes.extend(unsigned::note(&ran.changes, signing));
+        ran.notes.extend(own_machine::notes(job, &self.sandboxes));
         if ran.exit.how != How::Code(0) {
             ran.notes.extend(job.needs_service());
         }
         ran.notes.extend(self.background.news(job.session()));
+        self.take_offers(&ran.changes, job).await;
         self.keep_left(&mut ran, job).await;
         if signals && self.background.is_busy(job.session()) {
             ran.notes.push(ELSEWHERE.to_owned());

@@ -44,7 +44,7 @@ pub use scratch::{ScratchChanges, ScratchLayer};
 pub use settings::SandboxSettings;
 
 use attempts::Attempts;
-use caches::Caches;
+use caches::{CacheLayers, Caches};
 use company::Company;
 use running::{Kept, Network};
 use session::SandboxSessions;
@@ -156,6 +156,15 @@ impl Sandboxes {
             (Writes::Staged, WriteTracking::Snapshot) if order.background => Writes::Outside,
             // What jobs have written shows only through a layer.
             (Writes::Refused, WriteTracking::Overlay) if !covers.is_empty() => Writes::Staged,
+            // Nor does what programs have written for themselves below the home.
+            (Writes::Refused, WriteTracking::Overlay)
+                if session
+                    .as_ref()
+                    .and_then(|it| it.home())
+                    .is_some_and(Caches::hold_something) =>
+            {
+                Writes::Staged
+            }
             (writes, _) => writes,
         };
         match (writes, self.write_tracking()) {
@@ -176,8 +185,11 @@ impl Sandboxes {
                 plan.stage.extend(repository.iter().map(RepositoryStage::staging));
                 kept = Kept::Layer(stage);
                 let (capabilities, alone) = (self.capabilities(), order.background);
-                let given = self.0.caches.furnish(&mut plan, settings, capabilities, pool, alone);
-                caches = given.map_err(made)?;
+                let home = session.as_ref().and_then(|it| it.home());
+                let all = [Some(&self.0.caches), home].into_iter().flatten();
+                let furnish =
+                    |it: &Caches| it.furnish(&mut plan, settings, capabilities, pool, alone);
+                caches = CacheLayers::of(all.map(furnish)).map_err(made)?;
                 plan.write.extend(settings.writable_now());
             }
             (Writes::Staged, WriteTracking::Snapshot) => {

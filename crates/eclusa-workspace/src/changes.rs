@@ -13,6 +13,7 @@ use std::{
 
 pub use content::{Bounds, ContentKind, Contents, InlineContents, Side};
 pub use diff::Diff;
+pub use order::natural;
 pub use summary::Summary;
 
 mod content;
@@ -21,6 +22,7 @@ mod digest;
 mod line_ends;
 mod lines;
 mod names;
+mod order;
 mod person;
 mod subset;
 mod summary;

@@ -328,7 +328,9 @@ impl Workspace {
 
     /// Waits for the lock, and first takes back what somebody left unfinished.
     pub(crate) fn hold(&self) -> Result<LockGuard<'_>, IoFailure> {
-        let held = self.ready()?.lock.hold().map_err(IoFailure::at("lock", self.state()))?;
+        let lock = &self.ready()?.lock;
+        let held = lock.hold(&self.places().repository());
+        let held = held.map_err(IoFailure::at("lock", self.state()))?;
         git::locks::recover(self.state());
         if held.is_busy().map_err(IoFailure::at("read the lock of", self.state()))? {
             let recovered = self.recover_held(&held)?;

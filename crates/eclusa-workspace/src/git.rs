@@ -32,6 +32,12 @@ pub struct GitRun {
     refs: Vec<RefMove>,
     /// What the index staged before and after, as digests; `None` where nobody can tell.
     index: [Option<[u8; 32]>; 2],
+    /// What `HEAD` said all the time, where the run rests on it: it changes the index, or the branch that `HEAD` names.
+    #[serde(default)]
+    head: Option<String>,
+    /// Whether somebody else moved `HEAD` while the command ran: nobody can tell what it rests on.
+    #[serde(default)]
+    crossed: bool,
 }
 
 /// A ref, and what it said before and after.
@@ -55,12 +61,23 @@ impl GitRun {
             dir: self.dir.clone(),
             refs: self.refs.iter().map(swap).collect(),
             index: [after, before],
+            head: self.head.clone(),
+            crossed: false,
         }
     }
 
+    /// The directory of the repository, relative to the workspace.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.dir
+    }
+
     /// What it did to branches, tags and the stash, in words for people: that of an undo is what it took
-    /// back.
-    pub(crate) fn taken_back(&self) -> Vec<String> {
+    /// back, and that of a redo what is as it was.
+    pub(crate) fn told(&self, redone: bool) -> Vec<String> {
+        let (moved, gone) = match redone {
+            true => ("brought back", "deleted again"),
+            false => ("taken back", "taken back"),
+        };
         let short = |it: &str| it.get(..7).unwrap_or(it).to_owned();
         let told = |it: &RefMove| {
             let (kind, name) = match it.name.strip_prefix("refs/")?.split_once('/') {
@@ -71,9 +88,9 @@ impl GitRun {
             };
             Some(match (&it.old, &it.new) {
                 (Some(old), Some(new)) => {
-                    format!("{kind} {name} taken back from {} to {}", short(old), short(new))
+                    format!("{kind} {name} {moved} from {} to {}", short(old), short(new))
                 }
-                (Some(old), None) => format!("{kind} {name} taken back: it was at {}", short(old)),
+                (Some(old), None) => format!("{kind} {name} {gone}: it was at {}", short(old)),
                 (None, Some(new)) => format!("{kind} {name} is there again, at {}", short(new)),
                 (None, None) => return None,
             })
@@ -92,6 +109,8 @@ impl GitRun {
         let [first, last] = self.index;
         let [before, after] = next.index;
         self.index = [first.or(before), after.or(last)];
+        self.head = next.head.clone().or(self.head.take());
+        self.crossed |= next.crossed;
     }
 
     fn path(&self, rest: &str) -> PathBuf {
@@ -201,7 +220,21 @@ fn run(
         Some(_) => sides("index")?.map(|it| staged(it.as_deref())),
         None => [None, None],
     };
-    Some(GitRun { dir, refs, index })
+    let head = now("HEAD").map(|it| String::from_utf8_lossy(&it).into_owned());
+    let rests = |head: &String| {
+        let names =
+            |it: &RefMove| head.strip_prefix("ref:").map(str::trim) == Some(it.name.as_str());
+        of("HEAD").is_none() && (of("index").is_some() || refs.iter().any(names))
+    };
+    let head = head.filter(rests);
+    // Lines that came meanwhile are not in what the run has made of the log of `HEAD`.
+    let moves = of("index").is_some() || of("HEAD").is_some() || !refs.is_empty();
+    let lost = |change: &Change| match (now("logs/HEAD"), after(change, contents)) {
+        (Some(now), Some(after)) => !after.starts_with(&now),
+        _ => false,
+    };
+    let crossed = moves && of("logs/HEAD").is_some_and(lost);
+    Some(GitRun { dir, refs, index, head, crossed })
 }
 
 /// The digest of what an index stages.

@@ -15,27 +15,30 @@
 
 use std::{
     fs::{self, File, TryLockError},
-    io,
-    os::unix::fs::PermissionsExt as _,
+    io::{self, Write as _},
+    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    thread,
+    time::Duration,
 };
 
+use eclusa_git::read_small;
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Change, Changes, Content, Contents as _, Durability, GitRun, Hash, Node, Side, Workspace, git,
-    private_file,
+    Change, Changes, Content, Contents as _, Durability, GitRun, Hash, Node, Side, Workspace,
+    commit::stat, git, private_file,
 };
+use room::unix_now;
 use wire::{FORM, Head, KeptRun};
 
+mod room;
 mod wire;
 
-/// How many runs are kept.
-const MAX_RUNS: usize = 100;
-/// How many bytes of new contents are kept of all runs together.
-const MAX_BYTES: u64 = 1 << 30;
+/// The longest list of changes that is read, in bytes.
+const MAX_LIST: u64 = 1 << 30;
 
 /// How a run is kept.
 #[derive(Debug, Clone, Copy)]
@@ -44,12 +47,17 @@ pub struct PendingTerms {
     pub asked: bool,
     /// For how long.
     pub keep: Duration,
+    /// What the new contents survive. The list of changes survives a loss of power either way.
+    pub survives: Durability,
 }
 
 impl PendingTerms {
     /// Changes that were discarded: for a day.
-    pub const DISCARDED: PendingTerms =
-        PendingTerms { asked: false, keep: Duration::from_secs(24 * 60 * 60) };
+    pub const DISCARDED: PendingTerms = PendingTerms {
+        asked: false,
+        keep: Duration::from_secs(24 * 60 * 60),
+        survives: Durability::Crash,
+    };
 }
 
 /// A run that waits to be applied.
@@ -143,6 +151,8 @@ impl Workspace {
         self.step("keep");
         let all = self.pending_directory();
         private_file::make_directory(&all)?;
+        // What somebody else keeps at this moment is no rest of one who died.
+        let _alone = room::lock(&all)?;
         let size = |it: &Change| it.after.as_ref().and_then(Node::file).map_or(0, |it| it.size);
         let bytes = changes.iter().map(size).sum::<u64>();
         let dropped = self.make_room(bytes)?;
@@ -151,7 +161,7 @@ impl Workspace {
         private_file::make_directory(&part)?;
         let until = unix_now().saturating_add(terms.keep.as_secs());
         let head = Head { v: FORM, asked: terms.asked, until, bytes };
-        let kept = self.write_pending(&part, about, changes, &head);
+        let kept = self.write_pending(&part, about, changes, (&head, terms.survives));
         let named = kept.and_then(|()| {
             self.step("name the pending run");
             rename(&part, &all.join(call.to_string()))
@@ -170,7 +180,7 @@ impl Workspace {
         to: &Path,
         about: Value,
         changes: &Changes,
-        head: &Head,
+        (head, survives): (&Head, Durability),
     ) -> io::Result<()> {
         let git = git::runs(&self.places(), changes, self);
         let run = KeptRun::new(about, self.last_sequence(), changes, git);
@@ -184,11 +194,20 @@ impl Workspace {
                 fs::set_permissions(&place, fs::Permissions::from_mode(0o600))?;
                 continue;
             }
-            private_file::write(&place, self.content(change, Side::After)?, Durability::Crash)?;
+            new_file(&place, &self.content(change, Side::After)?)?;
         }
-        let durable = Durability::PowerLoss;
-        private_file::write(&to.join("run.json"), serde_json::to_vec(&run)?, durable)?;
-        private_file::write(&to.join("head.json"), serde_json::to_vec(head)?, durable)
+        if survives == Durability::PowerLoss {
+            stat::sync_filesystem(&File::open(to)?)?;
+        }
+        // Nobody looks into it under this name: what is written needs no second name first, and what
+        // is known of it besides is on the disk no later than the list.
+        let head = new_file(&to.join("head.json"), &serde_json::to_vec(head)?)?;
+        let list = new_file(&to.join("run.json"), &serde_json::to_vec(&run)?)?;
+        thread::scope(|scope| {
+            let other = scope.spawn(|| head.sync_all());
+            list.sync_all()?;
+            other.join().unwrap_or_else(|_panic| Err(io::Error::other("syncing it crashed")))
+        })
     }
 
     /// The calls that wait to be applied, in order.
@@ -200,33 +219,18 @@ impl Workspace {
         calls
     }
 
-    /// What is kept and not too old, in order.
-    fn kept_heads(&self) -> Vec<(u64, Head)> {
-        let all = self.pending_directory();
-        let Ok(entries) = fs::read_dir(&all) else { return Vec::new() };
-        let calls = entries.flatten().filter_map(|it| it.file_name().to_str()?.parse().ok());
-        let now = unix_now();
-        let head = |call: u64| {
-            let text = fs::read(all.join(call.to_string()).join("head.json")).ok()?;
-            let head: Head = serde_json::from_slice(&text).ok()?;
-            (head.v == FORM && head.until > now).then_some((call, head))
-        };
-        let mut heads: Vec<(u64, Head)> = calls.filter_map(head).collect();
-        heads.sort_unstable_by_key(|it| it.0);
-        heads
-    }
-
     /// What call `call` would change, to be looked at.
     pub fn pending_run(&self, call: u64) -> Result<PendingRun, PendingError> {
         if let Some(PendingOutcome::Applied { by }) = self.pending_outcome(call) {
             return Err(PendingError::Applied { call, by });
         }
-        if !self.kept_heads().iter().any(|it| it.0 == call) {
+        if self.kept_head(call).is_none() {
             return Err(PendingError::Unknown(call));
         }
         let directory = self.pending_directory().join(call.to_string());
-        let text = fs::read(directory.join("run.json"))?;
         let damaged = |why: String| PendingError::Damaged { call, why };
+        let text = read(&directory.join("run.json"))
+            .ok_or_else(|| damaged("its list cannot be read".to_owned()))?;
         let run: KeptRun = serde_json::from_slice(&text).map_err(|it| damaged(it.to_string()))?;
         if run.v != FORM {
             return Err(damaged(format!("its form {} is not known", run.v)));
@@ -249,7 +253,10 @@ impl Workspace {
     /// where its changes are applied already, and given out again where they are not.
     pub fn claim_pending(&self, call: u64) -> Result<PendingRun, PendingError> {
         let directory = self.pending_directory().join(call.to_string());
-        let lock = match File::open(&directory) {
+        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW;
+        let opened =
+            File::options().read(true).custom_flags(flags.bits().cast_signed()).open(&directory);
+        let lock = match opened {
             Ok(lock) => lock,
             Err(err) if err.kind() == io::ErrorKind::NotFound => {
                 return Err(PendingError::Unknown(call));
@@ -263,7 +270,8 @@ impl Workspace {
         }
         let mut run = self.pending_run(call)?;
         run.lock = Some(lock);
-        let taking = fs::read_to_string(directory.join("taking")).ok();
+        let taking = read(&directory.join("taking"));
+        let taking = taking.and_then(|it| String::from_utf8(it).ok());
         if let Some(by) = taking.and_then(|it| it.trim().parse::<u64>().ok()) {
             self.recover().map_err(io::Error::other)?;
             let entries = self.entries().map_err(io::Error::other)?;
@@ -278,7 +286,7 @@ impl Workspace {
     /// What became of a run, once that is decided.
     pub fn pending_outcome(&self, call: u64) -> Option<PendingOutcome> {
         let file = self.pending_directory().join(call.to_string()).join("outcome.json");
-        serde_json::from_slice(&fs::read(file).ok()?).ok()
+        serde_json::from_slice(&read(&file)?).ok()
     }
 
     /// Notes that a run is not applied, and why. It stays: a person may apply it after all.
@@ -315,36 +323,6 @@ impl Workspace {
     pub fn forget_pending(&self, call: u64) {
         remove(&self.pending_directory().join(call.to_string()));
     }
-
-    /// Drops what is too old, and of what nobody is asked about the oldest, until there is room. Gives the calls of
-    /// the latter.
-    fn make_room(&self, bytes: u64) -> Result<Vec<u64>, PendingError> {
-        // Earlier versions kept discarded changes there.
-        remove(&self.state().join("discarded"));
-        let heads = self.kept_heads();
-        for entry in fs::read_dir(self.pending_directory())?.flatten() {
-            let call = entry.file_name().to_str().and_then(|it| it.parse::<u64>().ok());
-            if !call.is_some_and(|call| heads.iter().any(|it| it.0 == call)) {
-                remove(&entry.path());
-            }
-        }
-        let (mut count, mut used) = (heads.len(), heads.iter().map(|it| it.1.bytes).sum::<u64>());
-        let mut dropped = Vec::new();
-        let unasked = |it: &&(u64, Head)| !it.1.asked || self.pending_outcome(it.0).is_some();
-        for (call, head) in heads.iter().filter(unasked) {
-            if count < MAX_RUNS && used.saturating_add(bytes) <= MAX_BYTES {
-                break;
-            }
-            tracing::info!(call, "pending changes were dropped to make room for others");
-            self.forget_pending(*call);
-            dropped.push(*call);
-            (count, used) = (count - 1, used.saturating_sub(head.bytes));
-        }
-        match count < MAX_RUNS && used.saturating_add(bytes) <= MAX_BYTES {
-            true => Ok(dropped),
-            false => Err(PendingError::Full(bytes)),
-        }
-    }
 }
 
 impl PendingRun {
@@ -369,8 +347,16 @@ impl PendingRun {
     }
 }
 
-fn unix_now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_secs())
+/// What a file says that is kept: pipes, links and devices say nothing.
+fn read(file: &Path) -> Option<Vec<u8>> {
+    read_small(file, MAX_LIST)
+}
+
+/// A file that only its owner reads, in a directory that nobody else knows.
+fn new_file(path: &Path, content: &[u8]) -> io::Result<File> {
+    let mut file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(content)?;
+    Ok(file)
 }
 
 #[expect(clippy::disallowed_methods, reason = "the workspace's own state")]

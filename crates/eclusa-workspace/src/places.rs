@@ -35,6 +35,11 @@ impl Places {
         &self.root
     }
 
+    /// Where the repository is that all working trees share, if there is one.
+    pub(crate) fn repository(&self) -> PathBuf {
+        self.linked.as_ref().map_or_else(|| self.root.join(GIT), |it| it.common.clone())
+    }
+
     /// The repository elsewhere, if there is one.
     pub fn linked(&self) -> Option<&LinkedRepository> {
         self.linked.as_ref()

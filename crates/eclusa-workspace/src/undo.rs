@@ -119,7 +119,7 @@ impl Workspace {
         targets: &[u64],
         durability: Durability,
     ) -> Result<Undone, UndoError> {
-        let undone = self.undo_held(call, targets, durability)?;
+        let undone = self.undo_held(call, (targets, false), durability)?;
         self.after_change();
         Ok(undone)
     }
@@ -127,14 +127,14 @@ impl Workspace {
     fn undo_held(
         &self,
         call: u64,
-        targets: &[u64],
+        (targets, redone): (&[u64], bool),
         durability: Durability,
     ) -> Result<Undone, UndoError> {
         let mut held = self.hold()?;
         let dirs = self.dirs()?;
         let plan = plan::UndoPlan::new(self, &dirs, targets)?;
         let (mut undone, git) = (plan.outcome(), plan.git(&dirs));
-        undone.git = git.iter().flat_map(crate::GitRun::taken_back).collect();
+        undone.git = git.iter().flat_map(|it| it.told(redone)).collect();
         let (changes, _locks);
         let (items, past) = match git.is_empty() {
             true => plan.items(self, &dirs)?,
@@ -177,8 +177,7 @@ impl Workspace {
         let mut held = self.hold()?;
         let dirs = self.dirs()?;
         let plan = plan::UndoPlan::new(self, &dirs, targets)?;
-        let (mut undone, git) = (plan.outcome(), plan.git(&dirs));
-        undone.git = git.iter().flat_map(crate::GitRun::taken_back).collect();
+        let (mut undone, mut git) = (plan.outcome(), plan.git(&dirs));
         let inverse = self.inverse(&undone.calls)?;
         let _locks = GitLocks::take(&self.places(), self.state(), &inverse, &git)
             .map_err(CommitError::from)?;
@@ -192,10 +191,24 @@ impl Workspace {
             }
             let past = found.iter().map(|it| it.path.clone());
             let taken: Vec<PathBuf> = past.collect();
+            // What git did hangs together: a repository is taken back whole or not at all.
+            let repositories: Vec<PathBuf> = git
+                .iter()
+                .map(|it| it.directory().to_owned())
+                .filter(|dir| taken.iter().any(|it| it.starts_with(dir)))
+                .collect();
+            let apart = |it: &crate::GitRun| {
+                let dir = it.directory();
+                !repositories.iter().any(|it| it.starts_with(dir) || dir.starts_with(it))
+            };
+            git.retain(apart);
             // What stands beneath a path that stays stays too, and the directories that it is in.
             let stays = |it: &Change| {
                 let emptied = it.after.is_none();
-                taken.iter().any(|p| it.path.starts_with(p) || (emptied && p.starts_with(&it.path)))
+                let beneath = repositories.iter().any(|dir| it.path.starts_with(dir));
+                let path =
+                    |p: &PathBuf| it.path.starts_with(p) || (emptied && p.starts_with(&it.path));
+                beneath || taken.iter().any(path)
             };
             undone.left.extend(taken.iter().cloned());
             changes = Changes::of(changes.iter().filter(|it| !stays(it)).cloned());
@@ -209,6 +222,7 @@ impl Workspace {
         undone.paths = changes.iter().map(|it| it.path.clone()).collect();
         undone.left.sort();
         undone.left.dedup();
+        undone.git = git.iter().flat_map(|it| it.told(false)).collect();
         let intent = Intent { call, undoes: &undone.calls, irreversible: None, git: &git };
         let items = op::plan(&changes)?;
         self.transact(&mut held, &intent, items, durability)?;
@@ -220,7 +234,8 @@ impl Workspace {
         let _held = self.hold()?;
         let dirs = self.dirs()?;
         let plan = plan::UndoPlan::new(self, &dirs, targets)?;
-        let (undone, git) = (plan.outcome(), plan.git(&dirs));
+        let (mut undone, git) = (plan.outcome(), plan.git(&dirs));
+        undone.git = git.iter().flat_map(|it| it.told(false)).collect();
         if git.is_empty() {
             plan.check(self, &dirs)?;
         } else {
@@ -269,7 +284,11 @@ impl Workspace {
             }),
         };
         match found {
-            Some(entry) => self.undo(call, &[entry.call], durability),
+            Some(entry) => {
+                let redone = self.undo_held(call, (&[entry.call], true), durability)?;
+                self.after_change();
+                Ok(redone)
+            }
             None => Err(UndoError::NoUndo(undo.unwrap_or(call))),
         }
     }

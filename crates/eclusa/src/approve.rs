@@ -21,7 +21,7 @@ pub use questions::{
 };
 pub use render::{Line, Rendered, Role, render};
 pub use state::{QuestionEvent, QuestionState, QuestionTimes};
-pub use statement::{SignedAnswer, Statement};
+pub use statement::{SignedAnswer, Statement, end_statement, revoke_statement};
 pub use votes::{GivenVote, SignerDirectory};
 
 mod allowance;

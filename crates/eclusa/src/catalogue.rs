@@ -43,7 +43,7 @@ pub fn sentence(code: &str, language: Language) -> Option<&'static str> {
 
 /// Code, Portuguese, Spanish.
 #[rustfmt::skip]
-const SENTENCES: [(&str, &str, &str); 32] = [
+const SENTENCES: [(&str, &str, &str); 34] = [
     ("unknown_tool", "ferramenta desconhecida", "Tool no encontrada"),
     ("tool_unavailable", "ferramenta indisponível", "herramienta no disponible"),
     ("malformed_call", "a chamada não pode ser lida", "la llamada no se puede leer"),
@@ -61,6 +61,8 @@ const SENTENCES: [(&str, &str, &str); 32] = [
     ("approval_expired", "ninguém aprovou a tempo; nada foi executado", "nadie la aprobó a tiempo; no se ejecutó nada"),
     ("dry_run_denied", "simulação: a chamada seria recusada", "[DRY-RUN] la llamada sería rechazada"),
     ("dry_run", "simulação: nada foi feito", "[DRY-RUN] no se hizo nada"),
+    ("watched", "só observada; nada foi impedido", "solo observada; no se impidió nada"),
+    ("watched_denied", "só observada: seria recusada; nada foi impedido", "solo observada: se habría rechazado; no se impidió nada"),
     ("timed_out", "a ferramenta passou do tempo e foi parada; parte do trabalho pode ter sido feita", "la herramienta excedió su tiempo y se detuvo; puede haber hecho parte del trabajo"),
     ("too_late", "o prazo já tinha passado; nada foi executado", "el plazo ya había vencido; no se ejecutó nada"),
     ("cancelled", "a chamada foi cancelada", "la llamada se canceló"),

@@ -200,6 +200,7 @@ impl Gate {
             },
             Err(stop) => Err(stop),
         };
+        let outcome = outcome.map_err(|it| it.held_or_watched(self.run.watched));
         let destructive = entry.stage() >= Stage::Running
             && entry.trail.tool.as_ref().is_some_and(|it| it.facts().destructive);
         if let Some((rehearsal, place)) = place {

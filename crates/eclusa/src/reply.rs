@@ -332,10 +332,14 @@ impl Reply {
         self.ended.released.as_ref().map_or(Duration::ZERO, ReleasedOutput::time)
     }
 
-    /// For a dry run: what would have been decided.
+    /// For a dry run, and for a call that is only watched: what would have been decided.
     pub fn would(&self) -> Option<Decision> {
-        match &self.ended.stop {
-            Some(Stop::DryRun { verdict, .. }) => Some(verdict.decision),
+        let stop = match self.ended.stop.as_ref()? {
+            Stop::Watched(judged) => judged,
+            stop => stop,
+        };
+        match stop {
+            Stop::DryRun { verdict, .. } => Some(verdict.decision),
             _ => None,
         }
     }

@@ -25,6 +25,7 @@ mod refs;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod trees;
 
 /// How much of the contents of changes is read to see whether git has them.
 const MAX_COMPARED: u64 = 64 << 20;
@@ -93,7 +94,11 @@ pub(crate) fn facts(workspace: &Workspace, changes: &Changes) -> RepositoryFacts
     let settings = settings.collect();
     let tree_outside = refs::makes_tree_outside(workspace.root(), changes, workspace);
     let own = places.linked().map(|it| it.own.to_string_lossy().into_owned());
-    RepositoryFacts { paths, refs, commits, plans_commands, tree_outside, settings, own }
+    let trees = match places.linked() {
+        None => trees::inside(workspace.root(), changes),
+        Some(_) => Vec::new(),
+    };
+    RepositoryFacts { paths, refs, commits, plans_commands, tree_outside, settings, own, trees }
 }
 
 /// One repository, and its working tree.

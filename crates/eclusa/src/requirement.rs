@@ -81,7 +81,7 @@ impl Requirement {
             return Some(format!("only {only} can answer this{}", later.unwrap_or_default()));
         }
         if self.separate && vote.person == principal {
-            return Some("whoever asks cannot answer this".to_owned());
+            return Some("the requester cannot approve it".to_owned());
         }
         let (has, needs) = (vote.proof, self.with);
         (has < needs).then(|| match needs {
@@ -104,7 +104,7 @@ impl fmt::Display for Requirement {
             write!(f, ", with a {}", self.with.as_str())?;
         }
         if self.separate {
-            f.write_str(", not whoever asks")?;
+            f.write_str(", not the requester")?;
         }
         if let Some(within) = self.within {
             write!(f, ", within {} s", within.as_secs())?;

@@ -41,6 +41,8 @@ pub struct Run {
     pub resolved: ResolvedMode,
     /// Judge everything, do nothing, ask nobody.
     pub dry_run: bool,
+    /// Judge and record what somebody else does, and do nothing: calls are not held, so no reply stops one.
+    pub watched: bool,
     /// Cancels every call of the run.
     pub cancel: CancellationToken,
     /// The only tools there are, by their own names; `None`: all of the registry. What a run is
@@ -132,6 +134,7 @@ impl Default for Run {
             no_looser_than: None,
             resolved: ResolvedMode::default(),
             dry_run: false,
+            watched: false,
             cancel: CancellationToken::new(),
             tools: None,
             leave: CancellationToken::new(),

@@ -67,6 +67,8 @@ pub enum Stop {
         /// The call, as it would have been run.
         would: String,
     },
+    /// The call was judged and recorded, and whoever made it is not held to that ([`Run::watched`](crate::Run::watched)).
+    Watched(Box<Stop>),
     /// The tool was still running when its time was up.
     TimedOut(Duration),
     /// The deadline had passed before the tool could be started.
@@ -167,6 +169,8 @@ impl Stop {
             Stop::RanAhead => "ran_ahead",
             Stop::DryRun { verdict, .. } if verdict.decision == Decision::Deny => "dry_run_denied",
             Stop::DryRun { .. } => "dry_run",
+            Stop::Watched(judged) if judged.is_error() => "watched_denied",
+            Stop::Watched(_) => "watched",
             Stop::TimedOut(_) => "timed_out",
             Stop::TooLate => "too_late",
             Stop::Cancelled { .. } => "cancelled",
@@ -193,8 +197,14 @@ impl Stop {
     pub fn is_error(&self) -> bool {
         match self {
             Stop::DryRun { verdict, .. } => verdict.decision == Decision::Deny,
+            Stop::Watched(_) => false,
             it => !it.is_answer(),
         }
+    }
+
+    /// The same, of a run that watches and does not hold.
+    pub(crate) fn held_or_watched(self, watched: bool) -> Stop {
+        if watched { Stop::Watched(Box::new(self)) } else { self }
     }
 
     /// Whether a person answered in place of the tool.
@@ -227,6 +237,7 @@ impl Stop {
             Stop::DryRun { .. } | Stop::Instead { .. } | Stop::Discarded(_) => self.is_error(),
             Stop::Unapplied(because) => because.is_refusal(),
             Stop::TimedOut(_)
+            | Stop::Watched(_)
             | Stop::Cancelled { ran: true }
             | Stop::Aborted { ran: true }
             | Stop::Panicked
@@ -274,20 +285,20 @@ impl Stop {
                 return "nobody approved this call in time, so nothing was run; do not repeat it unless a person asks for it".into();
             }
             Stop::Parked(id) => format!(
-                "this call waits for approval {id}, and nothing was done yet; once somebody has said yes, `eclusa resume {id}` runs it, or the same call made again"
+                "this call waits for approval {id}, and nothing has run; after it is approved, `eclusa resume {id}` runs it, or the same call made again"
             ),
             Stop::RanAhead => {
                 return "ran; its changes are kept, and are not applied yet".into();
             }
             Stop::DryRun { verdict, would } => {
-                let what = match verdict.decision {
-                    Decision::Allow => "would run",
-                    Decision::Stage => "would run with its changes staged",
-                    Decision::Ask => "would ask a person first",
-                    Decision::Deny => "would be denied",
-                };
-                format!("dry run, nothing was done: {would} {what}{}", verdict.explained())
+                format!("dry run, nothing was done: {}", verdict.foretold(would))
             }
+            Stop::Watched(judged) => match &**judged {
+                Stop::DryRun { verdict, would } => {
+                    format!("watched, and not held: {}", verdict.foretold(would))
+                }
+                other => format!("watched, and not held; otherwise: {}", other.message()),
+            },
             Stop::TimedOut(_)
             | Stop::Cancelled { ran: true }
             | Stop::Panicked

@@ -245,6 +245,17 @@ impl Verdict {
         }
     }
 
+    /// What would become of this call.
+    pub(crate) fn foretold(&self, would: &str) -> String {
+        let what = match self.decision {
+            Decision::Allow => "would run",
+            Decision::Stage => "would run with its changes staged",
+            Decision::Ask => "would ask a person first",
+            Decision::Deny => "would be denied",
+        };
+        format!("{would} {what}{}", self.explained())
+    }
+
     /// `, because …`
     pub(crate) fn explained(&self) -> String {
         format!(", because {}", self.why())

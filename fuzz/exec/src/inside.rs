@@ -27,6 +27,8 @@ const HELPERS: &[(&str, &[&str])] = &[
     ("git", &["git", "cat", "diff", "sh", "basename", "sed", "uname"]),
     ("sdiff", &["diff"]),
     ("diff3", &["diff"]),
+    // `-l`, `-L` and `-S` are its own.
+    ("dpkg", &["dpkg-query"]),
     ("xargs", &["echo"]),
 ];
 

@@ -12,7 +12,7 @@ use eclusa::{
 use futures::future::BoxFuture;
 
 use crate::{
-    screen::{Paint, note, sanitize},
+    screen::{diff_view::DiffView, note, sanitize},
     terminal::Terminal,
 };
 
@@ -62,13 +62,15 @@ impl TerminalPerson {
         if self.quiet {
             return Ok(());
         }
-        let mut err = io::stderr().lock();
-        let paint = Paint::on(&err);
+        let err = io::stderr().lock();
+        let view = DiffView::on(&err);
+        // Standard error is written at once, piece by piece.
+        let mut err = io::BufWriter::new(err);
         writeln!(err, "{}", sanitize(&preview.summary))?;
-        for line in paint.diff(&preview.diff.lines().collect::<Vec<_>>()) {
+        for line in view.lines(&preview.diff) {
             writeln!(err, "{line}")?;
         }
-        Ok(())
+        err.flush()
     }
 }
 

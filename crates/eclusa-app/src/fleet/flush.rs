@@ -5,17 +5,21 @@ use std::time::{Duration, Instant};
 use eclusa::audit::{Clock as _, SystemClock};
 
 use super::synchroniser::{Synchroniser, Turn, pause};
-use crate::{failure::Failure, fleet_machine::machine_files, paths::Paths};
+use crate::{failure::Failure, fleet_machine::machine_files, global::Global, paths::Paths};
 
 /// How often it looks whether another process has shipped everything.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Waits until everything that is on record now is at the server. An error says why it is not.
-pub async fn flush(paths: &Paths, wait: Duration) -> Result<Result<(), String>, Failure> {
+pub async fn flush(
+    global: &Global,
+    paths: &Paths,
+    wait: Duration,
+) -> Result<Result<(), String>, Failure> {
     let (begun, until) = (SystemClock.unix_ms(), Instant::now() + wait);
     let mut failures = 0;
     loop {
-        let why = match Synchroniser::open(paths)? {
+        let why = match Synchroniser::open(global, paths)? {
             Turn::NoServer => {
                 return Err(Failure::usage("this machine is enrolled at no server").hint(
                     "`eclusa fleet enroll CODE`, with a code of `eclusa fleet invite --server URL`",

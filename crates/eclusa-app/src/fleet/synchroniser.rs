@@ -2,20 +2,28 @@
 
 use std::{collections::BTreeMap, fs, time::Duration};
 
-use eclusa::audit::{Clock as _, SystemClock};
+use eclusa::{
+    Redactor,
+    audit::{Clock as _, SystemClock},
+};
 use eclusa_fleet::{
-    MachineState, ShippedStore,
+    DocumentKind, MachineState, ShippedStore,
+    mirror::Ack,
     wire::{ForkedChain, InForce, NumberedDocuments, SyncAnswer, SyncRequest},
 };
 use reqwest::Method;
 
 use super::{
     client::{REQUEST_TIME, RequestFailure, ServerClient},
+    messages,
+    mirror::{self, Mirroring},
     ship::{MAX_RECORDS, ShipStep, Shipper},
 };
 use crate::{
+    context::AppContext,
     failure::Failure,
     fleet_machine::{local_stores::LocalStores, machine_files},
+    global::Global,
     paths::Paths,
 };
 
@@ -43,6 +51,17 @@ pub struct Synchroniser {
     limits: BTreeMap<String, usize>,
     /// Why newer documents are not in force.
     trouble: Option<String>,
+    /// The version of their policy; 0 where there are none.
+    not_loaded: u64,
+    /// What became of the messages that came last.
+    acks: Vec<Ack>,
+    /// Whether questions that there was no room for are tried again.
+    again: bool,
+    /// Whether the server takes no questions; it is asked again after it has said something else.
+    refused: bool,
+    /// Takes secrets out of what is shown elsewhere.
+    redactor: Redactor,
+    global: Global,
     _lock: fs::File,
 }
 
@@ -58,7 +77,7 @@ pub enum Turn {
 
 impl Synchroniser {
     /// Takes the turn, if nobody has it.
-    pub fn open(paths: &Paths) -> Result<Turn, Failure> {
+    pub fn open(global: &Global, paths: &Paths) -> Result<Turn, Failure> {
         let Some(standing) = super::look(paths)? else { return Ok(Turn::NoServer) };
         if machine_files::state(paths).map_err(Failure::failed)?.is_none() {
             return Ok(Turn::NoServer);
@@ -75,6 +94,13 @@ impl Synchroniser {
             stores: LocalStores::default(),
             limits: BTreeMap::new(),
             trouble: None,
+            not_loaded: 0,
+            acks: Vec::new(),
+            again: true,
+            refused: false,
+            // Where the configuration cannot be used, the kinds of secrets that are shipped are taken out.
+            redactor: AppContext::open(global).and_then(|it| it.redactor()).unwrap_or_default(),
+            global: global.clone(),
             _lock: lock,
         })))
     }
@@ -105,7 +131,17 @@ impl Synchroniser {
                     }
                 }
             }
+            if failed.is_some() || self.refused {
+                continue;
+            }
+            match mirror::mirror(store, &mut self.client, state, (self.again, &self.redactor)).await
+            {
+                Ok(Mirroring::Done) => {}
+                Ok(Mirroring::Refused) => self.refused = true,
+                Err(why) => failed = Some(why),
+            }
         }
+        self.again = false;
         if failed.is_none() {
             self.state.caught_up = begun;
         }
@@ -131,7 +167,10 @@ impl Synchroniser {
     fn request(&mut self, wait: u64) -> SyncRequest {
         // What cannot be read is told where it is shipped.
         self.stores.refresh(&self.paths);
-        let membership = super::look(&self.paths).ok().flatten().and_then(|it| it.membership.ok());
+        let standing = super::look(&self.paths).ok().flatten();
+        let stale = standing.as_ref().and_then(|it| it.stale(SystemClock.unix_ms()));
+        let membership = standing.and_then(|it| it.membership.ok());
+        let (unshipped_since, unshipped) = self.stores.unshipped(&self.state);
         let in_force = membership.map(|it| InForce {
             root: it.root().version,
             policy: it.policy().heading().version,
@@ -148,14 +187,33 @@ impl Synchroniser {
             forked: forked.collect(),
             documents: self.state.documents,
             wait,
+            not_loaded: self.not_loaded,
+            stale,
+            unshipped,
+            unshipped_since,
+            acks: self.acks.clone(),
         }
     }
 
     /// Synchronises once: says what holds here, and takes what is new.
     pub async fn sync(&mut self) -> Result<(), String> {
-        let request = self.request(0);
-        let answer = self.client.post("/v1/sync", &request, REQUEST_TIME).await;
-        self.take(answer).await
+        let taken = loop {
+            let request = self.request(0);
+            let answer = self.client.post("/v1/sync", &request, REQUEST_TIME).await;
+            let taken = self.take(answer).await;
+            // What became of messages is told, and the rest of them is heard.
+            if taken.is_err() || self.acks.is_empty() {
+                break taken;
+            }
+        };
+        if self.not_loaded > 0 {
+            // Whoever rolls the version out hears of it before this process ends.
+            let request = self.request(0);
+            let told: Result<SyncAnswer, _> =
+                self.client.post("/v1/sync", &request, REQUEST_TIME).await;
+            drop(told);
+        }
+        taken
     }
 
     /// Takes what the server says: newer documents, and chains of which it has less than was shipped.
@@ -170,8 +228,11 @@ impl Synchroniser {
             Err(err) => return Err(err.describe()),
         };
         self.state.suspended = None;
+        (self.acks, self.again, self.refused) = (Vec::new(), true, false);
         for state in self.state.stores.values_mut().filter(|it| it.stopped.is_none()) {
             let Some(chain) = state.chain else { continue };
+            // What the server lost is mirrored again.
+            state.mirrored = answer.mirrored.get(&chain).map_or(0, |it| state.mirrored.min(*it));
             match answer.chains.iter().find(|it| it.chain == chain) {
                 Some(found) if found.stopped.is_some() => state.stopped.clone_from(&found.stopped),
                 // Its records were lost there: `/v1/chains` says from where to go on.
@@ -181,13 +242,20 @@ impl Synchroniser {
             }
         }
         if answer.documents != self.state.documents {
-            let documents =
-                self.client.send(Method::GET, "/v1/documents", Vec::new(), REQUEST_TIME);
+            let held = super::look(&self.paths).ok().flatten().and_then(|it| it.membership.ok());
+            let policy = held.map_or(0, |it| it.policy().heading().version);
+            let path = format!("/v1/documents?policy={policy}");
+            let documents = self.client.send(Method::GET, &path, Vec::new(), REQUEST_TIME);
             let new: NumberedDocuments = documents.await.map_err(|err| err.describe())?;
+            let offered = new.documents.document(DocumentKind::Policy);
+            let offered = offered.and_then(|it| it.heading().ok()).map_or(0, |it| it.version);
             let taken = super::take(&self.paths, new.documents);
             self.trouble = taken.err().map(|err| err.message().to_owned());
+            self.not_loaded = if self.trouble.is_some() { offered } else { 0 };
             self.state.documents = new.number;
         }
+        // After newer documents: whose answers count is what they say.
+        self.acks = messages::apply(&self.global, &self.paths, &answer.messages).await;
         self.note(false)?;
         self.trouble.clone().map_or(Ok(()), Err)
     }

@@ -48,6 +48,25 @@ impl LocalStores {
     pub(crate) fn iter(&self) -> impl Iterator<Item = &LocalStore> {
         self.open.values()
     }
+
+    /// When the oldest record was written that is not at the server, and how many there are.
+    pub(crate) fn unshipped(&self, state: &MachineState) -> (Option<u64>, u64) {
+        let (mut oldest, mut count): (Option<u64>, u64) = (None, 0);
+        for store in self.iter() {
+            let shipped = state.stores.get(&store.id).map_or(0, |it| it.shipped.seq);
+            let end = store.store.head().map_or(0, |it| it.seq);
+            count += end.saturating_sub(shipped);
+            let next = store.store.records(shipped + 1, 1).ok();
+            let next = next.and_then(|it| it.first().map(|it| it.body.clone()));
+            // A record that says no time is as old as any.
+            let at = next.map(|body| {
+                let body: Value = serde_json::from_str(&body).unwrap_or_default();
+                body.get("at").and_then(Value::as_u64).unwrap_or(0)
+            });
+            oldest = oldest.into_iter().chain(at).min();
+        }
+        (oldest, count)
+    }
 }
 
 fn open(path: &std::path::Path) -> Result<LocalStore, String> {
@@ -66,19 +85,5 @@ fn open(path: &std::path::Path) -> Result<LocalStore, String> {
 pub(crate) fn unshipped(paths: &Paths, state: &MachineState) -> (Option<u64>, u64) {
     let mut stores = LocalStores::default();
     stores.refresh(paths);
-    let (mut oldest, mut count): (Option<u64>, u64) = (None, 0);
-    for store in stores.iter() {
-        let shipped = state.stores.get(&store.id).map_or(0, |it| it.shipped.seq);
-        let end = store.store.head().map_or(0, |it| it.seq);
-        count += end.saturating_sub(shipped);
-        let next = store.store.records(shipped + 1, 1).ok();
-        let next = next.and_then(|it| it.first().map(|it| it.body.clone()));
-        // A record that says no time is as old as any.
-        let at = next.map(|body| {
-            let body: Value = serde_json::from_str(&body).unwrap_or_default();
-            body.get("at").and_then(Value::as_u64).unwrap_or(0)
-        });
-        oldest = oldest.into_iter().chain(at).min();
-    }
-    (oldest, count)
+    stores.unshipped(state)
 }

@@ -82,6 +82,12 @@ pub(super) fn find(
                 };
                 standing.retain(of_it);
             }
+            // What a job wrote by itself is nobody's latest change, unless there is no other.
+            let by_job =
+                |it: &&UndoEntry| log_call::find(log, it.call).is_ok_and(|it| it.is_unasked());
+            if standing.iter().any(|it| !by_job(it)) {
+                standing.retain(|it| !by_job(it));
+            }
             let entry = standing.last().ok_or_else(|| nothing(&standing))?;
             let reason = match (&entry.status, workspace.would_undo(&[entry.call])) {
                 (UndoStatus::Committed, Ok(_)) => {

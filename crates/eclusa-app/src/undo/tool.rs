@@ -1,7 +1,7 @@
 //! The tools `undo` and `redo`: an undo passes the gate and is recorded like any call. No model is
 //! offered them; `eclusa undo` and `eclusa redo` call them for the person who typed that.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use eclusa::{
     Answer, Approver, Durability, Facts, Job, NotAsked, Output, PermissionClass, Question,
@@ -9,7 +9,7 @@ use eclusa::{
     approve::QuestionAbout,
     one_line,
     registry::RegistryError,
-    workspace::{ChangedBy, UndoError, Undone},
+    workspace::{ChangedBy, UndoError, Undone, natural},
 };
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
@@ -179,8 +179,17 @@ fn output(what: &str, number: u64, undone: &Undone) -> Output {
 /// What was undone, or would be, for people.
 pub fn summary(undone: &Undone) -> String {
     let mut text = calls(&undone.calls);
-    for path in &undone.paths {
+    // What git did is told in git's words.
+    let of_git = |it: &&PathBuf| it.components().any(|it| it.as_os_str() == ".git");
+    let told = undone.git.is_empty();
+    let mut paths: Vec<&PathBuf> = undone.paths.iter().filter(|it| told || !of_git(it)).collect();
+    paths.sort_by(|a, b| natural(a, b));
+    let shown = if paths.len() > MAX_PATHS { NAMED_PATHS } else { paths.len() };
+    for path in paths.iter().take(shown) {
         text.push_str(&format!("\n  {}", one_line(&path.to_string_lossy())));
+    }
+    if paths.len() > shown {
+        text.push_str(&format!("\n  … and {} more", paths.len() - shown));
     }
     for told in &undone.git {
         text.push_str(&format!("\n{}", one_line(told)));
@@ -193,6 +202,10 @@ pub fn summary(undone: &Undone) -> String {
     }
     text
 }
+
+/// From so many paths on only some are named, and how many those are.
+const MAX_PATHS: usize = 50;
+const NAMED_PATHS: usize = 20;
 
 /// The same for programs.
 pub fn as_json(undone: &Undone) -> Value {

@@ -143,7 +143,7 @@ const answer = (word, { reason, edit, only, all } = {}) => busily(async () => {
   const strong = proof === "passkey" && word !== "no" && word !== "instead" && word !== "abort";
   const signed = await (strong ? gesture : sign)(text);
   const { waits, applied, not_applied } = await post("/api/answer", { workspace, questions, binding, answer: word, expires, reason, edit, only, ...signed });
-  if (waits) say(`${id}: your yes counts; somebody else must say yes too`);
+  if (waits) say(`${id}: approved; one more approver is needed`);
   else if (not_applied) say(`not applied: ${not_applied}`);
   else if (applied) say(`${id}: ${applied}`);
   else say(all ? `${questions.length} answered` : `${id}: ${word === "once" ? "yes" : word}`);

@@ -74,7 +74,7 @@ pub(crate) async fn inbox(view: &PageView, named: Option<(&str, u64)>) -> Option
     }
     list(&groups, &workspaces, open, now, &mut body);
     if more {
-        body.raw("<p class=\"faint\">More wait: answer some of these, or search for others.</p>");
+        body.raw("<p class=\"faint\">These are the first. Answer some, or search.</p>");
     }
     body.raw("</section><section class=\"detail\" aria-live=\"off\">");
     if named.is_some() {
@@ -82,7 +82,7 @@ pub(crate) async fn inbox(view: &PageView, named: Option<(&str, u64)>) -> Option
     }
     match open {
         Some((workspace, id)) => body.raw(full(view, workspace, id, now).await?.as_str()),
-        None => body.raw("<div class=\"empty card\"><img src=\"/icon.svg\" alt=\"\" width=\"64\" height=\"64\"><h1>Nothing waits</h1><p>New questions appear here by themselves.</p></div>"),
+        None => body.raw("<div class=\"empty card\"><img src=\"/icon.svg\" alt=\"\" width=\"64\" height=\"64\"><h1>No pending approvals</h1><p>New questions appear here by themselves.</p></div>"),
     };
     body.raw("</section></div>");
     let title = format!("Inbox ({pending})");
@@ -176,7 +176,7 @@ fn list(
         body.text(span(queued.expires.saturating_sub(now))).raw(" left</time></span>");
         body.element("<span class=\"what\" dir=\"ltr\">", headline(queued), "</span>");
         if queued.asker_away {
-            body.raw("<span class=\"away\">nobody waits</span>");
+            body.raw("<span class=\"away\">the caller has gone</span>");
         }
         body.raw("</a></li>");
     }
@@ -184,7 +184,7 @@ fn list(
 }
 
 /// What a question is about, in one line.
-pub(crate) fn headline(queued: &QueuedQuestion) -> String {
+pub fn headline(queued: &QueuedQuestion) -> String {
     let question = &queued.question;
     let args = question.shown_args.as_ref().unwrap_or(&question.args);
     let first = ["command", "path", "url", "pattern", "text"];

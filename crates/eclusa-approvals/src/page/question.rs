@@ -55,8 +55,8 @@ pub(super) fn question(
     html.element(" · binding <code>", short, "</code></p>");
     if queued.asker_away && queued.state.is_open() {
         html.raw(match queued.question.pending {
-            Some(_) => "<p class=\"note\">Nobody waits for it now: a yes applies the changes below, and nothing runs again.</p>",
-            None => "<p class=\"note\">Nobody waits for it now: a yes is kept for whoever makes the same call again.</p>",
+            Some(_) => "<p class=\"note\">The caller has gone. Approving applies the changes below, and nothing runs again.</p>",
+            None => "<p class=\"note\">The caller has gone. If you approve, the same call can use it when it is made again.</p>",
         });
     }
     if let Some(by) = &queued.decided_by {
@@ -75,7 +75,7 @@ pub(super) fn question(
     if pending {
         answers(queued, &offers, identical, &mut html);
     } else if queued.state == QuestionState::Approved {
-        html.raw("<div class=\"answers\"><button type=\"button\" data-revoke class=\"no\">Take the yes back</button></div>");
+        html.raw("<div class=\"answers\"><button type=\"button\" data-revoke class=\"no\">Revoke approval</button></div>");
     }
     html.raw("</article>");
     html
@@ -211,7 +211,7 @@ fn answers(
         html.raw("<button class=\"yes\">Run this instead</button></form>");
     }
     if choices.len() > 1 {
-        html.raw("<form class=\"panel\" data-panel=\"only\" hidden><fieldset><legend>Apply these alone, and discard the others</legend>");
+        html.raw("<form class=\"panel\" data-panel=\"only\" hidden><fieldset><legend>Apply only the selected files</legend>");
         for path in choices.iter().filter_map(|it| it.0.to_str()) {
             html.element(
                 "<label class=\"check\"><input type=\"checkbox\" name=\"path\" value=\"",

@@ -11,7 +11,7 @@ use eclusa::{
     Answer as Said,
     approve::{
         GivenAnswer, Proof, Questions, QueueError, SignedAnswer, SignerDirectory as _, Statement,
-        Vote,
+        Vote, end_statement, revoke_statement,
     },
     one_line,
 };
@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 use super::{Answer, PageServer, Session, content, text};
 use crate::{
     people::{KeyKind, PeopleError, PersonKey},
-    proof::{end_statement, revoke_statement, undo_statement, verify},
+    proof::{undo_statement, verify},
 };
 
 /// The furthest that a statement may reach into the future, in milliseconds.

@@ -67,7 +67,7 @@ pub struct AskArgs {
     /// The persona [default: coder]
     #[arg(long, value_name = "NAME")]
     pub persona: Option<String>,
-    /// Go on with a session
+    /// Resume a session
     #[arg(long, value_name = "ID")]
     pub resume: Option<String>,
     /// Print every event as a line of JSON, the last being what `--json` prints

@@ -47,6 +47,16 @@ impl EndedCall {
         }
     }
 
+    /// The same in a word.
+    pub(super) fn word(&self) -> &'static str {
+        match self.end {
+            CallEnd::Done => "ok",
+            CallEnd::Failed => "failed",
+            CallEnd::Refused => "refused",
+            CallEnd::Waits => "waits",
+        }
+    }
+
     /// The end of its line: why it failed or how long it took, and its number in the log.
     pub(super) fn tail(&self) -> String {
         let number = self.number.map(|it| format!("  #{it}")).unwrap_or_default();

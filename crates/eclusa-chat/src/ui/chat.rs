@@ -47,7 +47,7 @@ pub struct ChatArgs {
     /// The persona [default: coder]
     #[arg(long, value_name = "NAME")]
     pub persona: Option<String>,
-    /// Go on with a session
+    /// Resume a session
     #[arg(long, value_name = "ID", conflicts_with = "last")]
     pub resume: Option<String>,
     /// Go on with the latest session of this workspace

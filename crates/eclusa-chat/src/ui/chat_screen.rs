@@ -5,6 +5,7 @@
 //! knows of a conversation: `ui/chat/` does.
 
 pub(crate) mod chat_terminal;
+mod clusters;
 pub(crate) mod composer;
 pub(crate) mod key_decoder;
 mod key_input;

@@ -31,6 +31,8 @@ pub(super) struct EventLine {
 /// Makes lines of events. It remembers what calls are about, for their answers.
 #[derive(Default)]
 pub(super) struct EventLines {
+    /// Words stand in the place of marks: for those who listen.
+    in_words: bool,
     /// By the session of the task, and the id of the call.
     calls: HashMap<(String, String), String>,
 }
@@ -42,6 +44,11 @@ impl EventLine {
 }
 
 impl EventLines {
+    /// Lines for those who listen.
+    pub(super) fn in_words() -> EventLines {
+        EventLines { in_words: true, ..EventLines::default() }
+    }
+
     /// The line of an event. Text of the model, and what only a screen shows, has none.
     pub(super) fn line(&mut self, event: &AgentEvent) -> Option<EventLine> {
         let (kind, style, text) = match event {
@@ -81,6 +88,7 @@ impl EventLines {
                 let args = self.calls.remove(&(session.to_owned(), call.id.clone()));
                 let (ended, args) = (EndedCall::from(call), args.unwrap_or_default());
                 let (style, mark) = ended.mark();
+                let mark = if self.in_words { ended.word() } else { mark };
                 let text = format!("{mark} {:<6} {args}  {}", call.tool, ended.tail());
                 Some(EventLine::new(LineKind::Answer, style, &text))
             }

@@ -40,7 +40,7 @@ Exit codes: 0 every call did what was asked, 1 one failed, 3 one was refused, 4 
 /// The longest answer that is read, in bytes.
 const MAX_ANSWER: u64 = 64 << 20;
 
-/// Pass the calls in a model's answer, from stdin, and print the results for the model
+/// Run the tool calls of a model's answer, read from stdin
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct FeedArgs {

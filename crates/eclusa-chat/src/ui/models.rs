@@ -17,7 +17,7 @@ use crate::ui::{
 
 pub mod add;
 
-/// List the models and personas of the configuration, and try one
+/// List the configured models and personas, and try a model
 #[derive(Debug, Args)]
 pub struct ModelsArgs {
     #[command(subcommand)]

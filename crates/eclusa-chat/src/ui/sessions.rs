@@ -46,7 +46,7 @@ Examples:
 
 Sessions are kept in the store of the workspace. Each is open in one process at a time.";
 
-/// List, show, search, resume, copy and hand over sessions with models
+/// List, show, search, resume, copy and export chat sessions
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct SessionsArgs {
@@ -58,7 +58,7 @@ pub struct SessionsArgs {
 /// What to do with sessions, in a chat or outside.
 #[derive(Debug, Subcommand)]
 pub enum SessionsSubcommand {
-    /// Go on with a session in a chat
+    /// Resume a session in a chat
     Resume {
         /// The session [default: the latest]
         id: Option<String>,

@@ -64,16 +64,37 @@ fn the_help_has_every_command_in_one_group() {
     assert_eq!(told, there);
 }
 
-/// They stand under every command: whoever looks a command up wants that command's own.
+/// They hold for every command: who looks a command up wants that command's own.
 #[test]
-fn global_options_are_in_the_long_help_alone() {
-    let mut command = Args::command();
+fn global_options_are_in_the_help_of_the_program_alone() {
+    let mut command = super::help::readable(Args::command());
     command.build();
-    let log = command.find_subcommand_mut("log").unwrap();
-    let short = log.render_help().to_string();
-    assert!(short.contains("--tool") && !short.contains("--workspace"), "{short}");
-    let long = log.render_long_help().to_string();
+    let long = command.render_long_help().to_string();
     assert!(long.contains("--workspace") && long.contains("--dry-run"), "{long}");
+    let log = command.find_subcommand_mut("log").unwrap();
+    for help in [log.render_help().to_string(), log.render_long_help().to_string()] {
+        assert!(help.contains("--tool") && !help.contains("--workspace <"), "{help}");
+        assert!(help.contains("`eclusa --help`"), "{help}");
+    }
+}
+
+/// What people see at a terminal of 80 columns is as it was written.
+#[test]
+fn no_example_is_wider_than_80_columns() {
+    fn look(command: &clap::Command, wide: &mut Vec<String>) {
+        let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let examples = text.lines().filter(|it| it.starts_with(' ') && it.chars().count() > 80);
+        wide.extend(examples.map(|it| format!("{}: {it}", command.get_name())));
+        command.get_subcommands().for_each(|it| look(it, wide));
+    }
+    let mut wide = Vec::new();
+    look(&super::help::readable(Args::command()), &mut wide);
+    assert_eq!(wide, Vec::<String>::new());
+    for text in [super::groups::EVERYDAY, super::groups::HELP] {
+        let mut commands = text.lines().filter(|it| it.starts_with("  "));
+        assert!(commands.all(|it| it.chars().count() <= 80), "{text}");
+    }
+    assert!(super::groups::EVERYDAY.lines().count() < 24);
 }
 
 /// A paragraph is one line, which is wrapped to the width of the terminal once.

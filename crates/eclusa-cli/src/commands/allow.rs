@@ -9,7 +9,6 @@ use eclusa::{
     store::ApprovalQueue,
 };
 use eclusa_app::values::duration;
-use eclusa_approvals::People;
 use serde_json::json;
 
 use super::approvals::Signer;
@@ -78,7 +77,7 @@ const MAX_TIME: Duration = Duration::from_secs(30 * 86_400);
 pub(super) async fn run(ctx: &AppContext, args: AllowArgs, json: bool) -> Result<Exit, Failure> {
     let queue = ctx.store()?.approval_queue(Vec::new());
     let mut screen = Screen::stdout();
-    let signer = |key| Signer::open(People::new(ctx.paths.people()), key);
+    let signer = |key| Signer::open(&ctx.paths, key);
     match (args.what, args.rule) {
         (Some(AllowCommand::Yes { allowance, key }), _) => {
             agree(&*queue, allowance, &signer(key)?).await?;

@@ -9,13 +9,13 @@ use eclusa::{
     },
     one_line, render,
 };
-use eclusa_approvals::People;
 use rustix::termios::tcgetwinsize;
 use serde_json::json;
 
 mod list;
 mod made_again;
 mod not_offered;
+mod notify_test;
 mod serve;
 mod signer;
 
@@ -136,6 +136,8 @@ pub(crate) enum ApprovalsCommand {
         /// Which one, as `list` shows it
         approval: String,
     },
+    /// Send a test to every configured notification
+    NotifyTest,
     /// Serve the page where approvals are answered; prints a link that works once
     Serve(ServeArgs),
 }
@@ -143,6 +145,7 @@ pub(crate) enum ApprovalsCommand {
 pub(super) async fn run(global: &Global, args: ApprovalsArgs) -> Result<Exit, Failure> {
     let what = match args.what {
         Some(ApprovalsCommand::Serve(args)) => return serve::run(global, args).await,
+        Some(ApprovalsCommand::NotifyTest) => return notify_test::run(global).await,
         what => what,
     };
     let paths = Paths::find(global)?;
@@ -174,7 +177,7 @@ pub(super) async fn run(global: &Global, args: ApprovalsArgs) -> Result<Exit, Fa
                 (.., true) => Answer::Review,
                 _ => Answer::Once,
             };
-            let signer = Signer::open(People::new(paths.people()), key)?;
+            let signer = Signer::open(&paths, key)?;
             let (queue, id) = queues::find(queues, &approval)?;
             offered(&queue, id, &answer).await?;
             let questions = questions(&queue, id, like).await?;
@@ -220,7 +223,7 @@ pub(super) async fn run(global: &Global, args: ApprovalsArgs) -> Result<Exit, Fa
         ApprovalsCommand::Abort { approval } => {
             say(queues, &approval, false, Answer::Abort, "aborted", &mut screen).await?;
         }
-        ApprovalsCommand::Serve(_) => {}
+        ApprovalsCommand::Serve(_) | ApprovalsCommand::NotifyTest => {}
         ApprovalsCommand::Revoke { approval } => {
             let (queue, id) = queues::find(queues, &approval)?;
             queue.queue.revoke(id, &person::name()).await.map_err(failed)?;

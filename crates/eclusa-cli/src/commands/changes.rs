@@ -7,7 +7,7 @@ use eclusa::{
     audit::calls::CallRecord,
     one_line,
     store::Store,
-    workspace::{Bounds, Diff, UndoEntry, UndoStatus},
+    workspace::{Bounds, Diff, PendingError, UndoEntry, UndoStatus, natural},
 };
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ use crate::{
     context::AppContext,
     failure::{Exit, Failure},
     log_call,
-    screen::{Screen, Style, diff_lines, sanitize},
+    screen::{Screen, Style, diff_lines, diff_view::DiffView, sanitize},
     timestamp::Timestamp,
     undo::{call_number, unknown},
     undo_retention,
@@ -156,8 +156,9 @@ impl Book {
         for entry in last {
             let past = log_call::find(&*self.store, entry.call)?;
             let changes = self.workspace.changes(entry.call).map_err(Failure::failed)?;
-            let paths: Vec<String> =
+            let mut paths: Vec<String> =
                 changes.iter().map(|it| it.path.to_string_lossy().into_owned()).collect();
+            paths.sort_by(|a, b| natural(a.as_ref(), b.as_ref()));
             if json {
                 let mut value = as_json(entry, &past);
                 if let Some(fields) = value.as_object_mut() {
@@ -168,7 +169,9 @@ impl Book {
             }
             let folded = FoldedLines::read(&*self.store, entry)?;
             let rest = folded.without(&changes);
-            let rest = rest.iter().map(|it| it.path.to_string_lossy().into_owned());
+            let mut rest: Vec<_> = rest.iter().map(|it| it.path.as_path()).collect();
+            rest.sort_by(|a, b| natural(a, b));
+            let rest = rest.into_iter().map(|it| it.to_string_lossy().into_owned());
             let named: Vec<String> = folded.lines.iter().cloned().chain(rest).collect();
             // A name cannot make lines of its own.
             let shown = named.iter().take(MAX_PATHS).map(|it| one_line(it));
@@ -209,7 +212,7 @@ impl Book {
                 .ok_or_else(|| Failure::failed("nothing was changed in this workspace yet"))?,
             Some(call) => match entries.iter().find(|it| it.call == call) {
                 Some(entry) => entry,
-                None => return self.show_discarded(call, patch, json, screen),
+                None => return self.show_discarded(call, Details { patch, all }, json, screen),
             },
         };
         let past = log_call::find(&*self.store, entry.call)?;
@@ -239,7 +242,9 @@ impl Book {
         }
         let shown = folded.without(&changes);
         let shown = Diff::of(&shown, &self.workspace, Bounds::default()).shown();
-        for line in screen.paint.diff(&shown.lines().collect::<Vec<_>>()) {
+        let view = DiffView::on(&std::io::stdout()).indented(2);
+        let view = if all { view.whole() } else { view };
+        for line in view.lines(&shown) {
             screen.verbatim(Style::Plain, &format!("  {line}"))?;
         }
         if !folded.lines.is_empty() {
@@ -253,12 +258,12 @@ impl Book {
     fn show_discarded(
         &self,
         call: u64,
-        patch: bool,
+        Details { patch, all }: Details,
         json: bool,
         screen: &mut Screen,
     ) -> Result<(), Failure> {
         let kept = self.workspace.pending_run(call);
-        let changes = kept.map_err(|err| apply::unavailable(call, &err))?.changes;
+        let changes = kept.map_err(|err| unavailable(call, &err))?.changes;
         let diff = Diff::of(&changes, &self.workspace, Bounds::default());
         if json {
             let value = json!({"call": call, "status": "discarded", "changes": diff.json()});
@@ -269,7 +274,9 @@ impl Book {
         }
         let text = format!("call {call}: discarded, {}", diff.summary());
         screen.styled(Style::Strong, &text)?;
-        for line in screen.paint.diff(&diff.shown().lines().collect::<Vec<_>>()) {
+        let view = DiffView::on(&std::io::stdout()).indented(2);
+        let view = if all { view.whole() } else { view };
+        for line in view.lines(&diff.shown()) {
             screen.verbatim(Style::Plain, &format!("  {line}"))?;
         }
         let text = format!("  `eclusa changes apply {call}` applies it after all");
@@ -335,4 +342,13 @@ fn as_json(entry: &UndoEntry, past: &CallRecord) -> Value {
         fields.extend(present);
     }
     value
+}
+
+/// Why nothing of a call can be shown.
+fn unavailable(call: u64, err: &PendingError) -> Failure {
+    match err {
+        PendingError::Unknown(_) => unknown(call)
+            .hint("`eclusa changes --discarded` lists what can be applied; it is kept for a day"),
+        err => Failure::failed(err),
+    }
 }

@@ -101,6 +101,8 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
 /// its workspace is nobody's.
 fn not_in_force(ctx: &mut AppContext) -> Result<Option<String>, Failure> {
     let sandboxes = ctx.sandboxes(&[])?;
+    let helps = sandboxes.capabilities().first_fix();
+    let helps = helps.map(|it| format!(" What helps: {it}.")).unwrap_or_default();
     let line = match sandboxes.capabilities().enforcement() {
         Enforcement::Full => return Ok(None),
         Enforcement::Partial(missing) => {
@@ -113,13 +115,11 @@ fn not_in_force(ctx: &mut AppContext) -> Result<Option<String>, Failure> {
                 }
                 _ => "A command that may write is asked about before it runs.",
             };
-            let helps = sandboxes.capabilities().first_fix();
-            let helps = helps.map(|it| format!(" What helps: {it}.")).unwrap_or_default();
             format!("Not in force here: {missing}. {instead}{helps}")
         }
         Enforcement::None => {
-            "Not in force here: every part of a sandbox. No command runs; `eclusa doctor` says why."
-                .to_owned()
+            let none = "Not in force here: every part of a sandbox. No command runs";
+            format!("{none}; `eclusa doctor` says why.{helps}")
         }
     };
     ctx.config.commands.least = RequiredEnforcement::Partial;

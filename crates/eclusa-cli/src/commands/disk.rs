@@ -11,7 +11,7 @@ use crate::{
     shell, undo_retention,
 };
 
-/// Show what Eclusa keeps on this disk, and clean up what can go
+/// Show what Eclusa keeps on this disk, and clean up
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

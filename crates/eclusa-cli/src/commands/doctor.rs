@@ -5,6 +5,7 @@ use std::{os::unix::fs::MetadataExt, path::Path, time::Duration};
 
 use eclusa::settings::Endpoint;
 use eclusa_config::NotificationSettings;
+use eclusa_connect::commands::agents;
 use eclusa_sandbox::{Cap, HostCapabilities};
 use eclusa_tools::{CommandOrder, Sandboxes, Writes, running_jobs, unreaped_owners};
 use serde_json::{Value, json};
@@ -39,6 +40,7 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
     let looked = sandboxes.clone();
     let findings = tokio::task::spawn_blocking(move || look(&looked, &paths, &ctx));
     let mut findings = findings.await.map_err(Failure::failed)??;
+    findings.watched = agents::watched_lines(global);
     findings.broken = broken.map(|it| it.lines()).unwrap_or_default();
     let mut screen = Screen::stdout();
     match global.json {
@@ -77,6 +79,8 @@ struct Findings {
     fleet: Vec<String>,
     /// Jobs that run in this workspace, and who holds them.
     jobs: Vec<String>,
+    /// Agents that are watched and not held.
+    watched: Vec<String>,
     /// Why the configuration cannot be used, if it cannot.
     broken: Vec<String>,
     /// How many rules are the person's own, and what `policy lint` says of them.
@@ -127,6 +131,7 @@ fn look(sandboxes: &Sandboxes, paths: &Paths, ctx: &AppContext) -> Result<Findin
         files: layers.into_iter().map(|it| it.name).collect(),
         fleet: fleet::lines(paths),
         jobs: jobs(paths),
+        watched: Vec::new(),
         broken: Vec::new(),
         rules: lint::lint(ctx)?,
     })
@@ -212,7 +217,9 @@ impl Findings {
         screen.line("")?;
         let word = |holds: bool| if holds { "yes" } else { "no" };
         let row = |it: &CheckedPart| {
-            vec![format!("  {}", it.name), word(it.holds).to_owned(), it.detail.clone()]
+            let detail =
+                if it.holds { it.detail.clone() } else { format!("missing: {}", it.detail) };
+            vec![format!("  {}", it.name), word(it.holds).to_owned(), detail]
         };
         let parts = parts(&self.capabilities);
         screen.table(&parts.iter().map(row).collect::<Vec<_>>())?;
@@ -234,6 +241,9 @@ impl Findings {
             Err(why) => screen.styled(Style::Bad, &format!("no sandbox: {}", sanitize(why)))?,
         }
         screen.line(&format!("workspace: {}", sanitize(&self.workspace)))?;
+        for agent in &self.watched {
+            screen.styled(Style::Warn, &sanitize(&format!("watched, not held: {agent}")))?;
+        }
         for job in &self.jobs {
             screen.line(&sanitize(job))?;
         }
@@ -313,6 +323,7 @@ impl Findings {
             "approvals": self.approvals,
             "notifications": self.notifications,
             "jobs": self.jobs,
+            "watched": self.watched,
             "fleet": self.fleet,
             "configuration": self.files,
             "configuration_errors": self.broken,

@@ -20,6 +20,7 @@ use crate::{
     timestamp::Timestamp,
 };
 
+mod export;
 mod filter;
 mod stats;
 mod verify;
@@ -30,14 +31,14 @@ pub(super) use verify::said;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  eclusa log -n 50                              the last calls
+  eclusa log -n 50               the last calls
   eclusa log --tool bash --outcome denied_by_policy --since 7d
-  eclusa log --grep migrations                  calls that mention this
-  eclusa log stats                              counts, times, and what is asked most
-  eclusa log show 12                            everything about one call
-  eclusa log tail -f                            as it happens
-  eclusa log export > log.jsonl                 all records, one a line
-  eclusa log verify --head HASH                 the chain holds, and ends where you noted it")]
+  eclusa log --grep migrations   calls that mention this
+  eclusa log stats               counts, times, and what is asked most
+  eclusa log show 12             everything about one call
+  eclusa log tail -f             as it happens
+  eclusa log export --follow     all records, one a line, for another system
+  eclusa log verify --head HASH  the chain holds, and ends where you noted it")]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct LogArgs {
     #[command(flatten)]
@@ -107,8 +108,8 @@ pub(crate) enum LogCommand {
         #[arg(short, long)]
         follow: bool,
     },
-    /// All records, one JSON object a line
-    Export,
+    /// All records, one JSON object a line, each with its number and its hash
+    Export(export::LogExportArgs),
     /// Check that no record was changed, removed or added
     Verify {
         /// A hash that you noted earlier: it must still be in the log
@@ -139,7 +140,7 @@ pub(super) async fn run(paths: &Paths, args: LogArgs, json: bool) -> Result<Exit
             let shown = if json { record_json } else { record_line };
             tail(&*store, count, follow, shown, &mut screen).await?;
         }
-        LogCommand::Export => export(&*store, &mut screen)?,
+        LogCommand::Export(args) => export::run(&*store, &args, &mut screen).await?,
         LogCommand::Verify { after: Some(after), .. } => {
             verify::run_after(&*store, &after, json, &mut screen)?;
         }
@@ -276,19 +277,5 @@ async fn tail(
             }
         }
         records = log.records(next, PAGE).map_err(Failure::failed)?;
-    }
-}
-
-fn export(log: &dyn Log, screen: &mut Screen) -> Result<(), Failure> {
-    let mut next = 1;
-    loop {
-        let records = log.records(next, PAGE).map_err(Failure::failed)?;
-        for record in &records {
-            writeln!(screen, "{}", record_json(record))?;
-        }
-        match records.last() {
-            Some(last) => next = last.seq + 1,
-            None => return Ok(()),
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! `eclusa` alone: what this directory is, what waits, and what to do next, on one screen.
 
 use eclusa::{approve::QuestionPage, workspace::UndoStatus};
+use eclusa_connect::commands::agents;
 use eclusa_tools::lost_jobs;
 
 use crate::{
@@ -16,11 +17,11 @@ use crate::{
 const EVERYDAY: [[&str; 2]; 12] = [
     ["demo", "see every gate at work, in a scratch workspace"],
     ["init", "write an eclusa.toml for this project"],
-    ["install AGENT", "connect Claude Code, Codex, Gemini CLI, Copilot, opencode"],
+    ["install AGENT", "connect Claude Code, Codex, Gemini CLI or another"],
     ["status", "which agents are connected, and what is not covered"],
     ["exec -- COMMAND", "run a command, review its changes, then decide"],
     ["check TOOL …", "what the rules decide about a call, and why"],
-    ["approvals", "answer what waits; `approvals serve` does it in a browser"],
+    ["approvals", "answer what waits, here or in a browser"],
     ["changes", "what calls changed"],
     ["undo", "undo the latest change"],
     ["log", "what was decided"],
@@ -53,6 +54,7 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
     if let Some(call) = latest {
         rows.push(row("latest", &format!("call {call} changed something; `eclusa undo {call}`")));
     }
+    rows.extend(agents::watched_lines(global).iter().map(|it| row("watched", &sanitize(it))));
     rows.extend(lost_jobs(&paths.undo()).iter().map(|it| row("ended", &sanitize(it))));
     screen.details(&rows)?;
     screen.line("")?;
@@ -67,7 +69,7 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
         (true, true, _, Some(_)) => "eclusa changes",
     };
     screen.styled(Style::Strong, &format!("next: {next}"))?;
-    screen.line("`eclusa --help` lists every command, `eclusa COMMAND --help` has examples")?;
+    screen.line("`eclusa help --all` lists every command, `eclusa COMMAND --help` has examples")?;
     screen.flush()?;
     Ok(Exit::Done)
 }

@@ -1,6 +1,6 @@
 //! `eclusa people`: who may answer approvals, in which groups and with which keys.
 
-use std::path::PathBuf;
+use std::{io, path::PathBuf};
 
 use eclusa::{
     audit::{Clock as _, SystemClock},
@@ -17,11 +17,11 @@ use crate::{
     notifications,
     paths::Paths,
     person,
-    screen::{Screen, Style},
+    screen::{Screen, Style, qr},
     timestamp::Timestamp,
 };
 
-/// Who may answer approvals, in which groups and with which keys
+/// Manage who may answer approvals, their groups and keys
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -169,7 +169,19 @@ fn pair(
         "`{name}` answers with the browser that opens this link; it works once, within ten minutes, \
          while `eclusa approvals serve` runs:"
     ))?;
-    Ok(screen.verbatim(Style::Strong, &link)?)
+    screen.verbatim(Style::Strong, &link)?;
+    Ok(show_code(&link, screen)?)
+}
+
+/// The link for the camera of a phone, if a phone can open it.
+pub(super) fn show_code(link: &str, screen: &mut Screen) -> io::Result<()> {
+    if notifications::is_local(link) {
+        return Ok(());
+    }
+    for line in qr::lines(link, screen.paint).into_iter().flatten() {
+        screen.verbatim(Style::Plain, &line)?;
+    }
+    Ok(())
 }
 
 fn list(people: &People, json: bool, screen: &mut Screen) -> Result<(), Failure> {

@@ -13,9 +13,9 @@ mod examples;
 mod import;
 mod layers;
 pub(super) mod lint;
-mod log_calls;
+pub(super) mod log_calls;
 mod past_sessions;
-mod replay;
+pub(super) mod replay;
 mod suggest;
 pub(super) mod try_rule;
 

@@ -19,7 +19,7 @@ use crate::{
     discard_policy::{self, JudgedEffects},
     failure::Failure,
     gates::GateParts,
-    screen::{Paint, note, sanitize},
+    screen::{diff_view::DiffView, note, sanitize},
     surface::Surface,
     terminal::Terminal,
 };
@@ -64,9 +64,9 @@ impl PreviewResult {
             return Ok(());
         };
         let mut err = std::io::stderr().lock();
-        let paint = Paint::on(&err);
+        let view = DiffView::on(&err).whole();
         writeln!(err, "{}", sanitize(&preview.summary))?;
-        for line in paint.diff(&preview.diff.lines().collect::<Vec<_>>()) {
+        for line in view.lines(&preview.diff) {
             writeln!(err, "{line}")?;
         }
         drop(err);

@@ -23,7 +23,7 @@ use crate::{
     terminal::Terminal,
 };
 
-/// Run calls that waited for an approval, once somebody has said yes
+/// Run calls that were approved since
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -143,8 +143,11 @@ async fn waiting(
         }
         if !queued.state.is_open() {
             let state = queued.state;
-            let over =
-                Failure::failed(format!("approval {number} is {state}; make the call again"));
+            let over = match state {
+                QuestionState::Taken => "was already used".to_owned(),
+                state => format!("is {state}"),
+            };
+            let over = Failure::failed(format!("approval {number} {over}; make the call again"));
             return Err(match state {
                 QuestionState::Expired => over.hint(made_again(&queued.question)),
                 _ => over,

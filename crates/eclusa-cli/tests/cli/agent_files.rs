@@ -1,7 +1,7 @@
 //! `eclusa install` over files of every kind: of a project, odd ones, links, and those that nobody can
 //! write.
 
-use std::fs;
+use std::{fs, os::unix::fs::PermissionsExt as _, thread};
 
 use serde_json::json;
 
@@ -247,4 +247,50 @@ fn a_profile_of_apparmor_is_written_for_this_program_and_taken_away() {
     assert!(on_machine(&world, &["install", "--apparmor"]).out.contains("as it should be"));
     let ran = on_machine(&world, &["uninstall", "--apparmor"]);
     assert!(ran.code == 0 && !place.exists(), "{ran:?}");
+}
+
+/// A file that its person has made read-only is left alone, and with it the others.
+#[test]
+fn a_read_only_file_is_left_alone() {
+    let world = World::new();
+    fs::create_dir(world.path("home/.claude")).unwrap();
+    let file = "home/.claude/settings.json";
+    world.write(file, "{\"model\": \"opus\"}\n");
+    let mode = |mode: u32| {
+        fs::set_permissions(world.path(file), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let is_refused = |command: &str| {
+        mode(0o444);
+        let before = tree(&world.path("home"));
+        let ran = world.eclusa(&[command, "claude-code"]);
+        assert!(ran.code == 1 && ran.err.contains("it is read-only"), "{command} {ran:?}");
+        assert_eq!(tree(&world.path("home")), before, "{command}");
+        mode(0o600);
+    };
+    is_refused("install");
+    assert_eq!(world.eclusa(&["install", "claude-code"]).code, 0);
+    is_refused("uninstall");
+    assert_eq!(world.eclusa(&["uninstall", "claude-code"]).code, 0);
+    assert_eq!(world.read(file), "{\"model\": \"opus\"}\n");
+}
+
+/// Several at the same moment are one, and what was there before is given back.
+#[test]
+fn installations_at_the_same_moment_are_one() {
+    let world = World::new();
+    fs::create_dir(world.path("home/.claude")).unwrap();
+    let (file, text) = ("home/.claude/settings.json", "{\n  // mine\n  \"model\": \"opus\"\n}\n");
+    world.write(file, text);
+    thread::scope(|scope| {
+        let all: Vec<_> =
+            (0..6).map(|_| scope.spawn(|| world.eclusa(&["install", "claude-code"]))).collect();
+        for ran in all.into_iter().map(|it| it.join().unwrap()) {
+            assert_eq!(ran.code, 0, "{ran:?}");
+        }
+    });
+    let installed = world.read(file);
+    assert_eq!(installed.matches("PreToolUse").count(), 1, "{installed}");
+    assert_eq!(world.eclusa(&["uninstall", "claude-code"]).code, 0);
+    assert_eq!(world.read(file), text);
+    assert!(!world.path("home/.claude.json").exists());
 }

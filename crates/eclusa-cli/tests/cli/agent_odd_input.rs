@@ -6,7 +6,8 @@ use std::{io::Write as _, process::Stdio, thread};
 use serde_json::{Value, json};
 
 use crate::{
-    hook::{before, claude, decision, send},
+    ahead::Agent,
+    hook::{before, claude, decision, rewritten, send, shell},
     world::World,
 };
 
@@ -144,4 +145,24 @@ fn a_hook_whose_agent_is_gone_leaves_nothing_that_matters() {
         assert_eq!(world.eclusa(&["log", "verify"]).code, 0);
     }
     assert_eq!(send(&world, "claude-code", &call).code, 0);
+}
+
+/// Its program is replaced under it: what the person is asked stays what it was, and rules hold.
+#[test]
+fn an_agent_that_is_upgraded_while_it_runs_is_judged_as_before() {
+    eclusa_testing::needs!(Namespaces);
+    let world = World::with(
+        "[[rules]]\ndecision = \"deny\"\ncommand = \"touch denied\"\nreason = \"no\"\n",
+    );
+    world.write("workspace/a.txt", "one\n");
+    let agent = Agent::of_version(&world, "2.1.325");
+    let program = world.path("state/2.1.325");
+    world.write("state/new", "another one");
+    #[expect(clippy::disallowed_methods, reason = "the test upgrades the agent")]
+    std::fs::rename(world.path("state/new"), program).unwrap();
+    assert_eq!(decision(&agent.runs(&world, "touch denied")).0, "deny");
+    let ran = agent.runs(&world, "sed -i s/one/two/ a.txt");
+    assert_eq!(decision(&ran).0, "ask", "{ran:?}");
+    assert_eq!(shell(&world, &rewritten(&ran)).code, 0);
+    assert_eq!(world.read("workspace/a.txt"), "two\n");
 }

@@ -9,7 +9,7 @@ use crate::{
     hook_faults::shell,
     mcp::{client::Client, http::Up},
     servers::{configured, works},
-    world::World,
+    world::{World, run},
 };
 
 pub(crate) const AGENTS: [&str; 9] = [
@@ -221,21 +221,32 @@ fn a_project_names_the_program_without_a_path() {
     assert_eq!(world.eclusa(&["install", "nobody"]).code, 2);
 }
 
-/// The line that agents run says no when the program is gone.
+/// The line that agents run says no when the program is gone, was built for another machine, or may not be
+/// executed (`noexec`), in every shell, and says how to recover.
 #[test]
-fn the_installed_line_refuses_when_the_program_is_missing() {
+fn the_installed_line_refuses_when_the_program_cannot_be_run() {
     let world = World::new();
     assert_eq!(world.eclusa(&["install", "codex"]).code, 0);
     let settings: serde_json::Value =
         serde_json::from_str(&world.read("home/.codex/hooks.json")).unwrap();
     let line = settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"].as_str().unwrap();
-    let gone = line.replace(env!("CARGO_BIN_EXE_eclusa"), "/nowhere/eclusa");
-    assert_ne!(line, gone);
-    #[expect(clippy::disallowed_methods, reason = "the test plays the agent")]
-    let mut shell = std::process::Command::new("sh");
-    let output = shell.args(["-c", &gone]).output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("refused"));
+    // An executable for System z.
+    let head = format!("\x7fELF\x02\x01\x01{}\x02\0\x16\0{}", "\0".repeat(9), "\0".repeat(44));
+    let odd = [
+        world.path("nowhere"),
+        world.program("foreign", &head),
+        world.write("plain", "#!/bin/sh\nexit 0\n"),
+    ];
+    for program in odd {
+        let line = line.replace(env!("CARGO_BIN_EXE_eclusa"), program.to_str().unwrap());
+        for shell in ["sh", "bash"] {
+            #[expect(clippy::disallowed_methods, reason = "the test plays the agent")]
+            let mut shell = std::process::Command::new(shell);
+            shell.args(["-c", &line]);
+            let ran = run(shell, "{}");
+            assert!(ran.code == 2 && ran.err.contains("install it again"), "{line} {ran:?}");
+        }
+    }
 }
 
 /// What Codex writes down when its person trusts our hooks.

@@ -28,7 +28,7 @@ impl Agent {
     }
 
     /// What its hook answers where somebody sits in front of it.
-    fn asks(&self, world: &World, event: &Value) -> Ran {
+    pub(crate) fn asks(&self, world: &World, event: &Value) -> Ran {
         let mut hook = world.command(&["hook", "claude-code"]);
         hook.env("CLAUDE_CODE_SESSION_ATTENDED", "1").env("CLAUDE_PID", self.0.id().to_string());
         run(hook, &event.to_string())

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     io::{BufRead, BufReader, Read, Write},
-    net::TcpStream,
+    net::{TcpListener, TcpStream},
     process::{Child, ChildStdout, Stdio},
     time::Duration,
 };
@@ -33,6 +33,8 @@ pub(crate) struct Served {
     _out: BufReader<ChildStdout>,
     port: u16,
     code: String,
+    /// Where people find it, if that is not this machine.
+    url: Option<String>,
 }
 
 impl Drop for Served {
@@ -65,7 +67,17 @@ impl Served {
 
     /// The same with variables in its environment.
     pub(crate) fn start_with(world: &World, variables: &[(&str, &str)]) -> Served {
-        let mut command = world.command(&["approvals", "serve", "--listen", "127.0.0.1:0"]);
+        Served::start_at(world, None, variables)
+    }
+
+    /// The same where people find it at this address.
+    pub(crate) fn start_at(world: &World, url: Option<&str>, variables: &[(&str, &str)]) -> Served {
+        // What it prints then has another port than the one that it listens on.
+        let free = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let own = url.map_or(0, |_| free());
+        let listen = format!("127.0.0.1:{own}");
+        let mut command = world.command(&["approvals", "serve", "--listen", &listen]);
+        command.args(url.map(|it| ["--url", it]).into_iter().flatten());
         let mut child = command
             .envs(variables.iter().copied())
             .stdin(Stdio::null())
@@ -80,8 +92,11 @@ impl Served {
             assert!(out.read_line(&mut line).unwrap() > 0, "it ended");
         }
         let (address, code) = line.trim().split_once("/pair#").unwrap();
-        let port = address.rsplit_once(':').unwrap().1.parse().unwrap();
-        Served { child, _out: out, port, code: code.to_owned() }
+        let port = match own {
+            0 => address.rsplit_once(':').unwrap().1.parse().unwrap(),
+            own => own,
+        };
+        Served { child, _out: out, port, code: code.to_owned(), url: url.map(str::to_owned) }
     }
 
     /// Sends a request as it is, but for the host, which is ours unless it is given.
@@ -90,7 +105,9 @@ impl Served {
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let mut head = format!("{first} HTTP/1.1\r\nconnection: close\r\n");
         if !headers.iter().any(|it| it.0 == "host") {
-            head.push_str(&format!("host: localhost:{}\r\n", self.port));
+            let origin = self.origin();
+            let host = origin.split_once("://").map_or("", |it| it.1);
+            head.push_str(&format!("host: {host}\r\n"));
         }
         for (name, value) in headers {
             head.push_str(&format!("{name}: {value}\r\n"));
@@ -109,7 +126,8 @@ impl Served {
     }
 
     pub(crate) fn origin(&self) -> String {
-        format!("http://localhost:{}", self.port)
+        let here = || format!("http://localhost:{}", self.port);
+        self.url.clone().unwrap_or_else(here)
     }
 
     /// What our own page would post.
@@ -139,7 +157,8 @@ impl Served {
         }
         let cookie = got.head.lines().find_map(|it| it.strip_prefix("set-cookie: ")).unwrap();
         assert!(cookie.contains("httponly") && cookie.contains("samesite=strict"), "{cookie}");
-        let cookie = cookie.split(';').next().unwrap().to_owned();
+        // Heads are read in lower case.
+        let cookie = cookie.split(';').next().unwrap().replace("__host-", "__Host-");
         Ok(Browser { served: self, cookie, pair })
     }
 }

@@ -206,7 +206,7 @@ fn plain_lines_where_there_is_no_screen() {
         "look\n/tools\n/usr/bin/ls is a file\n/compact\n/nothing\n/resume no\n/quit\nnever\n";
     let ran = world.piped(&["chat", "--model", &model], input);
     assert_eq!(ran.code, 0, "{ran:?}");
-    for text in ["model: I look.", "tool: bash ls", "answer: ✓ bash", "model: Nothing there."] {
+    for text in ["model: I look.", "tool: bash ls", "answer: ok bash", "model: Nothing there."] {
         assert!(ran.out.contains(text), "`{text}` is not in {ran:?}");
     }
     assert!(ran.out.contains("model: A file.") && ran.err.contains("no session `no`"), "{ran:?}");
@@ -348,4 +348,33 @@ fn a_terminal_of_five_short_rows_is_enough() {
     press(&mut person, "/quit\r");
     let (code, seen) = person.ends();
     assert_eq!(code, 0, "{seen:?}");
+}
+
+#[test]
+fn changes_that_nobody_is_asked_about_are_shown_and_those_of_a_question_are_not_shown_twice() {
+    let world = World::new();
+    let text = format!(
+        "## expects write it\n## says\nI write.\n{}## expects \"success\":true\n## says\nWritten.\n",
+        call("write", json!({"path": "a.txt", "content": "fresh line\n"}))
+    );
+    let model = script(&world, &text);
+    let mut person =
+        chat(&world, &["--mode", "auto-approve", "--model", &model, "--persona", "coder"]);
+    press(&mut person, "write it\r");
+    person.sees("✓ write");
+    person.sees("made a.txt");
+    person.sees("+ fresh line");
+    person.sees("Written.");
+    person.sees("1 call changed the workspace; /undo takes it back");
+    press(&mut person, "/quit\r");
+    assert_eq!(person.ends().0, 0);
+    world.remove("workspace/a.txt");
+    let mut person = chat(&world, &["--model", &model, "--persona", "coder"]);
+    press(&mut person, "write it\r");
+    person.answers("y");
+    person.sees("✓ write");
+    person.sees("Written.");
+    press(&mut person, "/quit\r");
+    let (_, seen) = person.ends();
+    assert_eq!(seen.matches("made a.txt").count(), 1, "{seen}");
 }

@@ -37,8 +37,13 @@ fn what_only_reads_runs_unasked() {
         }
         let ran = bash(&world, "cat .env");
         assert!(!format!("{ran:?}").contains("correct-horse"), "{ran:?}");
-        // The machine's own `/tmp` is read, and what is there instead is named.
-        let ran = bash(&world, "echo x > /tmp/eclusa-try || cat a.txt");
+        // Whoever names `/tmp` has that of its session; the machine's is read, and where it is written by a
+        // script that names it, what is there instead is named.
+        let name = format!("/tmp/eclusa-try-{}", std::process::id());
+        let ran = bash(&world, &format!("wc -l a.txt > {name}; cat {name}"));
+        assert!(ran.out.contains("2 a.txt") && !std::path::Path::new(&name).exists(), "{ran:?}");
+        world.write("workspace/try.sh", &format!("echo x > {name} || cat a.txt"));
+        let ran = bash(&world, "sh try.sh");
         assert!(format!("{ran:?}").contains("`$TMPDIR` names a directory"), "{ran:?}");
         let log = world.eclusa(&["--json", "log"]).out;
         assert!(log.contains("partial, without an overlay"), "the record says what held it: {log}");

@@ -23,6 +23,8 @@ fn it_says_that_everything_holds_where_it_does() {
 /// A status that does not lie: where nothing can be staged it says so, and how to fix it.
 #[test]
 fn it_says_what_is_missing_and_how_to_get_it() {
+    // In a container it is namespaces that are missing first.
+    eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let nowhere = ["--state", "/proc/self/nowhere"];
     let ran = world.eclusa(&[nowhere[0], nowhere[1], "doctor"]);

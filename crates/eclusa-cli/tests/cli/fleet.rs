@@ -13,8 +13,15 @@ use serde_json::Value;
 use crate::world::{Ran, World};
 
 mod attacks;
+mod dev;
 mod docs;
+mod inbox;
+mod inbox_attacks;
+mod office;
+mod operations;
 mod postgres;
+mod replay;
+mod rollout;
 mod server;
 mod stale;
 mod trail;

@@ -30,7 +30,7 @@ fn is_writing() -> bool {
 /// Compares texts with the goldens of a family: all of them, and no others. What differs is told
 /// together.
 #[expect(clippy::disallowed_methods, reason = "goldens are written where a person asks for that")]
-fn same(family: &str, texts: &[(String, String)]) {
+pub(crate) fn same(family: &str, texts: &[(String, String)]) {
     let directory = directory(family);
     if is_writing() {
         let _ = fs::remove_dir_all(&directory);

@@ -331,6 +331,7 @@ print("others", [it for it in glob.glob(own + "/../*/CLAUDE.md") + glob.glob(own
 
 #[test]
 fn what_an_agent_writes_for_itself_stays_with_its_workspace() {
+    eclusa_testing::needs!(Namespaces);
     let (address, _told) = model();
     let world = with_agent(World::new(), REMEMBERS);
     let first = guard(&world, address, &["--staged", "--discard"], &["claude", "-p", "x"]);

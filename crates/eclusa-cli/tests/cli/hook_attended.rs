@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::json;
 
 use crate::{
-    hook::{before, decision},
+    hook::{before, claude, decision},
     world::{World, run},
 };
 
@@ -33,4 +33,22 @@ fn an_agent_in_an_editor_is_attended() {
         agent.kill().unwrap();
         agent.wait().unwrap();
     }
+}
+
+/// Code that an agent runs in itself is in no sandbox: a mode that lets commands be tried does not answer for it.
+#[test]
+fn an_interpreter_of_the_agent_is_asked_about_under_auto_approve() {
+    let world = World::with("mode = \"auto-approve\"\n");
+    let input = json!({"code": "require('fs').rmSync('/srv', {recursive: true})"});
+    let mut call = before(&world, "REPL", input.clone());
+    call["permission_mode"] = "default".into();
+    let mut hook = world.command(&["hook", "claude-code"]);
+    hook.env("CLAUDE_CODE_SESSION_ATTENDED", "1");
+    let (said, why) = decision(&run(hook, &call.to_string()));
+    assert_eq!(said, "ask", "{why}");
+    assert!(why.contains("no sandbox holds it"), "{why}");
+    let (said, _) = decision(&claude(&world, &before(&world, "REPL", input.clone())));
+    assert_eq!(said, "deny", "with nobody there");
+    world.write("config/eclusa/eclusa.toml", "mode = \"yolo\"\n");
+    assert_eq!(decision(&claude(&world, &before(&world, "REPL", input))).0, "allow");
 }

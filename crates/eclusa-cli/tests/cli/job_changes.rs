@@ -155,7 +155,7 @@ fn what_a_job_wrote_is_kept_beside_what_its_call_wrote() {
     // A rule that denies holds for what a job wrote, too.
     world.write(
         "config/eclusa/eclusa.toml",
-        "[[rules]]\ndecision = \"deny\"\neffect = \"edit\"\npath = \"by-job.txt\"\n",
+        "[[rules]]\ndecision = \"deny\"\npath = \"by-job.txt\"\n",
     );
     let refused = world.eclusa(&["jobs", "apply", "1"]);
     assert!(refused.code != 0 && !world.path("workspace/by-job.txt").exists(), "{refused:?}");

@@ -49,7 +49,7 @@ fn dying(at: &str) -> String {
         "s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\ns.bind('owner')\ns.listen()\n\
          while True:\n c, _ = s.accept()\n m = c.recv(1 << 20)\n if not m: continue\n\
          \u{20}if json.loads(m)['body']['ask'] == {at:?}: os._exit(0)\n \
-         c.send(json.dumps({{'v': 3, 'program': '9', 'body': {{}}}}).encode())"
+         c.send(json.dumps({{'v': 4, 'program': '9', 'body': {{}}}}).encode())"
     )
 }
 
@@ -60,7 +60,10 @@ fn an_owner_that_dies_at_a_message_is_told_and_the_next_call_goes_on() {
     start(&world, "sleep 1000");
     let sessions = states(&world, "sessions").pop().unwrap();
     let place = fs::read_dir(&sessions).unwrap().flatten().next().unwrap().path();
+    let first = owner(&world);
     assert_eq!(world.eclusa(&["jobs", "end", "--all"]).code, 0);
+    // It takes its directory away, in which another is played now.
+    until("the first owner is gone", || (!lives(first)).then_some(()));
     let gone = "the owner of the session cannot be reached: it went away before it answered";
     let over = json!({"session_id": "s-1", "hook_event_name": "SessionEnd", "cwd": world.path("workspace")});
     for at in ["network", "views", "adopt", "end", "over"] {

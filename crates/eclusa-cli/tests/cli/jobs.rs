@@ -269,16 +269,16 @@ fn an_owner_answers_what_it_understands_and_nothing_else() {
     says("s.send(b'no json')", "error");
     says(
         "s.send(json.dumps({'v': 99, 'program': '9', 'body': {}}).encode())",
-        "speaks version 3, not 99",
+        "speaks version 4, not 99",
     );
     says(
-        "s.send(json.dumps({'v': 3, 'program': '9', 'body': {'ask': 'rule'}}).encode())",
+        "s.send(json.dumps({'v': 4, 'program': '9', 'body': {'ask': 'rule'}}).encode())",
         "unknown variant",
     );
     let adopt = "{'ask': 'adopt', 'job': {'command': '', 'call': None, 'root': '/', 'pid': 1, 'layer': None, 'began': '', \
                  'discard': [], 'staged': [], 'group': None, 'memory': None, 'disk': None}, 'command': 3, 'locks': 0, 'network': 0}";
     says(
-        &format!("s.send(json.dumps({{'v': 3, 'program': '9', 'body': {adopt}}}).encode())"),
+        &format!("s.send(json.dumps({{'v': 4, 'program': '9', 'body': {adopt}}}).encode())"),
         "descriptors of the job are missing",
     );
     // A message that no kernel takes never comes.

@@ -8,4 +8,5 @@ mod faults;
 pub(crate) mod http;
 mod page_address;
 mod protocol;
+mod tasks;
 mod tools;

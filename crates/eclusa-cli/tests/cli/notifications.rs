@@ -12,7 +12,7 @@ use crate::{
     world::{Ran, World, wait_until},
 };
 
-const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+pub(crate) const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
 fn signature(id: &str, timestamp: &str, body: &str) -> String {
     let secret = STANDARD.decode(SECRET.strip_prefix("whsec_").unwrap()).unwrap();
@@ -36,7 +36,13 @@ fn header<'a>(head: &'a str, name: &str) -> &'a str {
 }
 
 /// A message that the page gets, signed for this time unless the signature is given.
-fn post(served: &Served, id: &str, seconds: u64, body: &str, forged: Option<&str>) -> Got {
+pub(crate) fn post(
+    served: &Served,
+    id: &str,
+    seconds: u64,
+    body: &str,
+    forged: Option<&str>,
+) -> Got {
     let timestamp = seconds.to_string();
     let signature = forged.map_or_else(|| signature(id, &timestamp, body), str::to_owned);
     let headers = [

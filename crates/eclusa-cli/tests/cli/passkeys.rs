@@ -17,21 +17,28 @@ use crate::{
 };
 
 /// An authenticator that was asked for one page.
-struct Authenticator {
+pub(crate) struct Authenticator {
     pair: EcdsaKeyPair,
     origin: String,
     name: &'static str,
+    /// Whose it is.
+    person: &'static str,
     /// Somebody was there, and it knows who.
     flags: u8,
 }
 
 impl Authenticator {
     fn new(served: &Served, name: &'static str) -> Authenticator {
-        let pair = key_pair(&ECDSA_P256_SHA256_ASN1_SIGNING);
-        Authenticator { pair, origin: served.origin(), name, flags: 0x05 }
+        Authenticator { name, ..Authenticator::at(&served.origin(), "tester") }
     }
 
-    fn credential(&self) -> String {
+    /// Somebody's, that was asked for the page at this address.
+    pub(crate) fn at(origin: &str, person: &'static str) -> Authenticator {
+        let pair = key_pair(&ECDSA_P256_SHA256_ASN1_SIGNING);
+        Authenticator { pair, origin: origin.to_owned(), name: "own", person, flags: 0x05 }
+    }
+
+    pub(crate) fn credential(&self) -> String {
         URL_SAFE_NO_PAD.encode(self.name)
     }
 
@@ -45,10 +52,12 @@ impl Authenticator {
     }
 
     fn head(&self, flags: u8) -> Vec<u8> {
-        [digest(&SHA256, b"localhost").as_ref(), &[flags, 0, 0, 0, 1]].concat()
+        let name = self.origin.split_once("://").map_or("", |it| it.1);
+        let name = name.split(':').next().unwrap_or_default();
+        [digest(&SHA256, name.as_bytes()).as_ref(), &[flags, 0, 0, 0, 1]].concat()
     }
 
-    fn sign(&self, text: &str) -> String {
+    pub(crate) fn sign(&self, text: &str) -> String {
         let (client, data) = (self.client_data("webauthn.get", text), self.head(self.flags));
         let signed = [&data[..], digest(&SHA256, client.as_bytes()).as_ref()].concat();
         let signature = self.pair.sign(&SystemRandom::new(), &signed).unwrap();
@@ -59,8 +68,8 @@ impl Authenticator {
     }
 
     /// Makes a key, and registers it with what vouches for it.
-    fn register(&self, browser: &Browser<'_>, by: Option<&Authenticator>) -> Got {
-        let (expires, person) = (now() + 60_000, "tester");
+    pub(crate) fn register(&self, browser: &Browser<'_>, by: Option<&Authenticator>) -> Got {
+        let (expires, person) = (now() + 60_000, self.person);
         let made = format!("eclusa passkey v1\n{}", json!({"expires": expires, "person": person}));
         let point = self.pair.public_key().as_ref();
         let length = u16::try_from(self.name.len()).unwrap().to_be_bytes();

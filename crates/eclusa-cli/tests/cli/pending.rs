@@ -1,6 +1,6 @@
 //! Pending runs: a yes from another process applies what was shown, once, and nothing runs again.
 
-use std::{fs, io::Write as _, process::Stdio};
+use std::{fs, io::Write as _, os::unix::fs::PermissionsExt as _, process::Stdio};
 
 use serde_json::Value;
 
@@ -202,6 +202,66 @@ fn of_two_answers_at_once_one_applies_it() {
         assert_eq!(ended.iter().filter(|it| applied(it)).count(), 1, "{ended:?}");
         assert_eq!(world.read("workspace/a.txt"), "x\n");
     }
+}
+
+/// Where a pipe, a device or a link stands in the place of what is kept, nobody waits for it.
+#[test]
+fn what_is_no_file_in_a_pending_run_holds_nobody_up() {
+    eclusa_testing::needs!(Namespaces);
+    for name in ["0", "run.json", "head.json", "outcome.json", "taking", ""] {
+        let world = World::with(QUEUE);
+        park(&world, "echo x > a.txt");
+        let kept = world.store().with_file_name("undo").join("pending/1");
+        let place = kept.join(name);
+        let _ = rustix::fs::rename(&place, world.path("aside"));
+        let place = if name.is_empty() { kept } else { place };
+        rustix::fs::mkfifoat(rustix::fs::CWD, &place, rustix::fs::Mode::RWXU).unwrap();
+        assert_eq!(world.eclusa(&["approvals"]).code, 0);
+        let said = yes(&world, &1.into());
+        let harmless = ["outcome.json", "taking"].contains(&name);
+        assert_eq!(said.code == 0, harmless, "{name}: {said:?}");
+        assert_eq!(world.read("workspace/a.txt") == "x\n", harmless, "{name}");
+    }
+}
+
+/// A file may have other names, outside the workspace too: what is done to it there is nobody's yes.
+#[test]
+fn a_file_with_other_names_stays_as_it_was_under_them() {
+    eclusa_testing::needs!(Namespaces);
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    for command in ["chmod 755 a.txt", "echo two >> a.txt"] {
+        let world = World::with(QUEUE);
+        fs::create_dir_all(world.path("outside")).unwrap();
+        let other = world.write("outside/b.txt", "one\n");
+        fs::hard_link(&other, world.path("workspace/a.txt")).unwrap();
+        let before = mode(&other);
+        let parked = park(&world, command);
+        let said = yes(&world, &parked["approval"]);
+        assert!(said.code == 0 && said.out.contains("applied as call"), "{said:?}");
+        assert_eq!((mode(&other), world.read("outside/b.txt").as_str()), (before, "one\n"));
+        let own = world.path("workspace/a.txt");
+        assert!(mode(&own) == 0o755 || world.read("workspace/a.txt") == "one\ntwo\n");
+        assert_eq!(world.eclusa(&["undo"]).code, 0);
+        assert_eq!((mode(&own), world.read("workspace/a.txt").as_str()), (before, "one\n"));
+    }
+}
+
+/// Several are kept at the same moment: none is taken for what is left of one who died.
+#[test]
+fn runs_that_are_kept_at_the_same_moment_leave_each_other_alone() {
+    eclusa_testing::needs!(Namespaces);
+    let world = World::with(QUEUE);
+    world.write("workspace/a.txt", "one\n");
+    let start = |number: usize| {
+        let command = format!("command=for n in $(seq 150); do echo $n >{number}-$n; done");
+        let mut command = world.command(&["run", "--park", "bash", &command]);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    };
+    let started: Vec<_> = (0..12).map(start).collect();
+    let ended = started.into_iter().map(|it| it.wait_with_output().unwrap());
+    let lost: Vec<_> = ended.filter(|it| it.status.code() != Some(4)).collect();
+    assert!(lost.is_empty(), "{lost:?}");
 }
 
 /// A killed asker's question is answered all the same, and what it did is applied.

@@ -40,14 +40,14 @@ fn two_people_with_keys_open_the_call_and_nothing_less_does() {
     let eve = person(&world, "eve", &[]);
     parked(&world);
     let shown = world.eclusa(&["approvals", "show", "1"]).out;
-    assert!(shown.contains("2 of release, with a key, not whoever asks"), "{shown}");
+    assert!(shown.contains("2 of release, with a key, not the requester"), "{shown}");
     for (key, why) in [(None, "only release can"), (Some(&*eve), "only release can")] {
         let ran = yes(&world, key);
         assert!(ran.code == 3 && ran.err.contains(why), "{ran:?}");
     }
     for _ in 0..2 {
         let ran = yes(&world, Some(&ana));
-        assert!(ran.code == 0 && ran.out.contains("somebody else must say yes too"), "{ran:?}");
+        assert!(ran.code == 0 && ran.out.contains("one more approver is needed"), "{ran:?}");
         assert_eq!(world.eclusa(&["resume", "1"]).code, 4, "one person is not two");
     }
     let shown = world.eclusa(&["approvals", "show", "1"]).out;

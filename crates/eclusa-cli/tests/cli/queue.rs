@@ -122,7 +122,7 @@ fn a_parked_call_ends_with_code_4_and_is_resumed_once() {
     assert_eq!(world.read("workspace/notes.txt"), "hello\n");
     let ran = world.eclusa(&["resume", "1"]);
     assert_eq!(ran.code, 1);
-    assert!(ran.err.contains("approval 1 is taken"), "{}", ran.err);
+    assert!(ran.err.contains("approval 1 was already used"), "{}", ran.err);
     assert_eq!(world.eclusa(&["resume", "--all"]).out, "nothing waits to be resumed\n");
     assert_eq!(world.read("workspace/notes.txt"), "hello\n");
 }

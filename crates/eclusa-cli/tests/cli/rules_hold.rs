@@ -372,28 +372,3 @@ fn replaying_the_configuration_in_force_tells_no_difference() {
     assert!(ran.code == 0 && ran.out.contains("2 calls judged again, 2 as before"), "{ran:?}");
     assert!(!ran.out.contains("->"), "{ran:?}");
 }
-
-/// What cannot work in a sandbox is told at once, with what a person can do about it. Nothing here
-/// needs the programs.
-#[test]
-fn what_needs_a_service_outside_says_so_and_names_the_grant() {
-    eclusa_testing::needs!(Namespaces);
-    let world = World::new();
-    for command in ["docker compose up -d", "kubectl delete pod a"] {
-        let ran = world.eclusa(&["run", "bash", &bash(command)]);
-        assert_eq!(ran.code, 3, "{ran:?}");
-        let told = ran.err.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(told.contains("needs a service outside the sandbox"), "{told}");
-        assert!(told.contains("[tools.NAME]"), "{told}");
-    }
-    // What only looks is tried, and told when it failed.
-    for command in ["docker ps", "docker compose logs", "psql -l"] {
-        let ran = world.eclusa(&["run", "bash", &bash(&format!("{command}; exit 1"))]);
-        assert!(ran.out.contains(&format!("`{command}` needs a service")), "{ran:?}");
-    }
-    // The name of a remote is no host.
-    let ran = world.eclusa(&["check", "bash", &bash("git push origin main")]);
-    assert!(!ran.out.contains("a yes opens"), "{ran:?}");
-    let ran = world.eclusa(&["check", "bash", &bash("git push https://git.example/a.git main")]);
-    assert!(ran.out.contains("a yes opens `git.example`"), "{ran:?}");
-}

@@ -72,6 +72,25 @@ fn a_file_that_cannot_be_read_stops_calls_and_names_the_place() {
     assert!(ran.code == 2 && ran.err.contains("eclusa.toml:3:1"), "{ran:?}");
 }
 
+/// What a newer program knows is no mistake of the file: an older one says what to do.
+#[test]
+fn a_file_says_which_version_it_is_for() {
+    let world = World::new();
+    project(&world, "needs = \"99.5\"\n[a_key_of_the_future]\nx = 1\n");
+    let ran = note(&world);
+    assert!(ran.code == 2 && ran.err.contains("eclusa.toml:1:9"), "{ran:?}");
+    assert!(flowing(&ran.err).contains("this file is for eclusa 99.5 and later"), "{ran:?}");
+    assert!(ran.err.contains("upgrade eclusa") && !ran.err.contains("unknown key"), "{ran:?}");
+    project(&world, "needs = \"soon\"\n");
+    assert!(note(&world).err.contains("`soon` is no version"));
+    project(&world, &format!("needs = \"0.1\"\n{ALLOW}"));
+    assert_eq!(world.eclusa(&["config", "trust"]).code, 0);
+    assert_eq!(note(&world).code, 0);
+    // It neither tightens nor loosens.
+    project(&world, &format!("needs = \"0.0\"\n{ALLOW}"));
+    assert_eq!(note(&world).code, 0);
+}
+
 #[test]
 fn a_job_trusts_the_text_that_it_names_and_no_other() {
     let world = World::new();

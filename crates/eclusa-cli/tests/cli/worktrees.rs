@@ -259,3 +259,41 @@ fn a_submodule_is_a_workspace_like_any_other() {
     assert_eq!(run(undo, "").code, 0);
     assert_eq!(plainly(&world, "above/sub", "git log -1 --format=%s; git status -s"), "first");
 }
+
+/// Where agents have their own working trees below the one that they share.
+#[test]
+fn agents_work_in_working_trees_inside_the_workspace() {
+    eclusa_testing::needs!(Namespaces);
+    let make = |world: &World| {
+        world.write("home/.gitconfig", "[user]\n\tname = Ana\n\temail = ana@example.org\n");
+        let make = "git init -q -b main . && printf '.trees/\\n' > .gitignore && echo one > a.txt && git add -A && git commit -qm first
+                    for it in api ui; do git worktree add -q -b agent/$it .trees/$it; done";
+        plainly(world, "workspace", &format!("{DATES}; {make}"));
+    };
+    let (gated, plain) = (World::new(), World::new());
+    make(&gated);
+    make(&plain);
+    for command in [
+        "cd .trees/api && echo two >> a.txt && git diff --stat",
+        "cd .trees/api && git add -A && git commit -qm api && git log --format=%s",
+        "cd .trees/ui && echo three > b.txt && git add -A && git stash -q && git stash pop -q && git commit -qm ui",
+        "git merge -q --no-edit agent/api && git merge -q --no-edit agent/ui && git log --format=%s | sort",
+        "cd .trees/ui && git rebase -q main && git status -sb",
+        "git worktree add -q -b agent/fix .trees/fix && cd .trees/fix && echo x > x && git add x && git commit -qm fix",
+        "cd .trees/fix && git commit -q --amend -m fixed && git log -1 --format=%s",
+    ] {
+        let ran = bash(&gated, "auto-approve", command);
+        assert_eq!(ran.code, 0, "{command}: {ran:?}");
+        let output = plainly(&plain, "workspace", command);
+        let said = ran
+            .out
+            .replace(&gated.path("").display().to_string(), &plain.path("").display().to_string());
+        assert!(output.is_empty() || said.trim().contains(&output), "{command}: {output}: {ran:?}");
+    }
+    let look = "git log --all --format='%D %s' | sort; git status -sb; git -C .trees/api status -sb; git fsck --strict 2>&1 | grep -v dangling || true; cat .trees/ui/*";
+    assert_eq!(plainly(&gated, "workspace", look), plainly(&plain, "workspace", look));
+    // Where one stands is said by git alone.
+    let moved = "echo /elsewhere/.git > .git/worktrees/api/gitdir";
+    let ran = bash(&gated, "yolo", moved);
+    assert_eq!(ran.code, 3, "{ran:?}");
+}

@@ -57,6 +57,11 @@ impl World {
         path
     }
 
+    #[expect(clippy::disallowed_methods, reason = "a file that the test has made")]
+    pub(crate) fn remove(&self, name: &str) {
+        std::fs::remove_file(self.path(name)).unwrap();
+    }
+
     pub(crate) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.path(name)).unwrap_or_default()
     }
@@ -109,6 +114,11 @@ impl World {
 
     /// Runs the binary where this is the administrator's file, in namespaces of its own.
     pub(crate) fn under_administrator(&self, file: &Path, args: &[&str]) -> Ran {
+        run(self.administered(file, args), "")
+    }
+
+    /// The same, ready to start.
+    pub(crate) fn administered(&self, file: &Path, args: &[&str]) -> Command {
         let eclusa = self.command(args);
         #[expect(clippy::disallowed_methods, reason = "the test starts the binary elsewhere")]
         let mut command = Command::new("unshare");
@@ -118,7 +128,7 @@ impl World {
         command.arg(eclusa.get_program()).args(eclusa.get_args());
         command.current_dir(self.path("workspace")).env_clear();
         command.envs(eclusa.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        run(command, "")
+        command
     }
 
     /// The same without some variables of the environment.

@@ -156,7 +156,7 @@ identity = 'Ada <ada@example.org>'";
         "identity = 'Eve <eve@example.org>'",
     ] {
         let config = both(looser);
-        assert!(config.left_out[0].message.contains("can only tighten"), "{looser}");
+        assert!(config.left_out[0].message.contains("can only make rules stricter"), "{looser}");
         assert_eq!(format!("{:?}", config.commands), format!("{:?}", load(own).commands));
     }
     let tighter =

@@ -220,28 +220,28 @@ fn all_layers_are_reported() {
 #[test]
 fn a_project_can_only_tighten() {
     let wrong = |text: &str| left_out(&[Layer::of_project("eclusa.toml", text)]);
-    assert_snapshot!(wrong("mode = 'yolo'"), @"eclusa.toml:1:8: a project's file can only tighten, and this is looser than what holds without it; read it, and trust it with `eclusa config trust`, or with `--config` for one run");
+    assert_snapshot!(wrong("mode = 'yolo'"), @"eclusa.toml:1:8: an untrusted project file can only make rules stricter, and this makes them looser; read it, and trust it with `eclusa config trust`, or with `--config` for one run");
     assert_snapshot!(wrong("on_no_approver = 'allow-with-warning'\nwithout = ['secret-files']"), @r#"
-    eclusa.toml:1:18: a project's file can only tighten, and this is looser than what holds without it; read it, and trust it with `eclusa config trust`, or with `--config` for one run
+    eclusa.toml:1:18: an untrusted project file can only make rules stricter, and this makes them looser; read it, and trust it with `eclusa config trust`, or with `--config` for one run
     eclusa.toml:2:12: a project's file cannot bring exceptions to other files; read it, and trust it with `eclusa config trust`, or with `--config` for one run
     "#);
     assert_snapshot!(wrong("order = ['approval', 'reverse-thinking', 'checkpoint']"), @"eclusa.toml:1:9: a project's file cannot change this; read it, and trust it with `eclusa config trust`, or with `--config` for one run");
     assert_snapshot!(wrong("[limits]\ntime = '31s'\noutput = '101KB'\nconcurrent = 11\ncut = 'head'"), @r#"
-    eclusa.toml:2:8: a project's file can only tighten, and this is looser than what holds without it; read it, and trust it with `eclusa config trust`, or with `--config` for one run
-    eclusa.toml:3:10: a project's file can only tighten, and this is looser than what holds without it; read it, and trust it with `eclusa config trust`, or with `--config` for one run
-    eclusa.toml:4:14: a project's file can only tighten, and this is looser than what holds without it; read it, and trust it with `eclusa config trust`, or with `--config` for one run
+    eclusa.toml:2:8: an untrusted project file can only make rules stricter, and this makes them looser; read it, and trust it with `eclusa config trust`, or with `--config` for one run
+    eclusa.toml:3:10: an untrusted project file can only make rules stricter, and this makes them looser; read it, and trust it with `eclusa config trust`, or with `--config` for one run
+    eclusa.toml:4:14: an untrusted project file can only make rules stricter, and this makes them looser; read it, and trust it with `eclusa config trust`, or with `--config` for one run
     eclusa.toml:5:7: a project's file cannot change this; read it, and trust it with `eclusa config trust`, or with `--config` for one run
     "#);
     assert_snapshot!(wrong("[[rules]]\ndecision = 'allow'\ntool = 'x'"), @"eclusa.toml:1:1: a project's file cannot bring a rule that allows; read it, and trust it with `eclusa config trust`, or with `--config` for one run");
     assert_snapshot!(wrong("[tools.x]\ndescription = 'x'\ncommand = ['x']"), @"eclusa.toml:1:1: a project's file cannot bring a tool; read it, and trust it with `eclusa config trust`, or with `--config` for one run");
     assert_snapshot!(wrong("[[reviewers]]\nname = 'x'\ncommand = ['x']"), @"eclusa.toml:1:1: a project's file cannot bring a reviewer; read it, and trust it with `eclusa config trust`, or with `--config` for one run");
     assert_snapshot!(wrong("[redact]\non = false\nfiles = ['x']"), @r#"
-    eclusa.toml:2:6: a project's file can only tighten, and this is looser than what holds without it; read it, and trust it with `eclusa config trust`, or with `--config` for one run
+    eclusa.toml:2:6: an untrusted project file can only make rules stricter, and this makes them looser; read it, and trust it with `eclusa config trust`, or with `--config` for one run
     eclusa.toml:3:9: a project's file cannot change this; read it, and trust it with `eclusa config trust`, or with `--config` for one run
     "#);
     assert_snapshot!(wrong("[audit]\nargs = 'full'\ndurability = 'crash'\n[review]\ncache_time = '1h'"), @r#"
     eclusa.toml:2:8: a project's file cannot change this; read it, and trust it with `eclusa config trust`, or with `--config` for one run
-    eclusa.toml:3:14: a project's file can only tighten, and this is looser than what holds without it; read it, and trust it with `eclusa config trust`, or with `--config` for one run
-    eclusa.toml:5:14: a project's file can only tighten, and this is looser than what holds without it; read it, and trust it with `eclusa config trust`, or with `--config` for one run
+    eclusa.toml:3:14: an untrusted project file can only make rules stricter, and this makes them looser; read it, and trust it with `eclusa config trust`, or with `--config` for one run
+    eclusa.toml:5:14: an untrusted project file can only make rules stricter, and this makes them looser; read it, and trust it with `eclusa config trust`, or with `--config` for one run
     "#);
 }

@@ -273,3 +273,50 @@ fn looking_and_texts_with_known_words_in_them_are_staged() {
         assert_eq!(world.judge(command).decision, wanted, "{command}");
     }
 }
+
+/// Lines that people write for each other, from manuals of many programs: few of those that only read are asked
+/// about, and none that writes is allowed.
+#[test]
+fn what_people_write_for_each_other_to_read_is_rarely_asked_about() {
+    let world = World::shipped();
+    let (mut reads, mut asked, mut allowed) = (0_usize, Vec::new(), Vec::new());
+    for case in cases("reading.jsonl") {
+        let command = case["command"].as_str().unwrap();
+        let verdict = world.judge(command);
+        let said = || format!("{} {command:?}: {}", verdict.decision, verdict.why());
+        match case["does"].as_str().unwrap() {
+            "reads" => {
+                reads += 1;
+                asked.extend((verdict.decision > Decision::Stage).then(said));
+            }
+            "writes" => allowed.extend((verdict.decision == Decision::Allow).then(said)),
+            other => panic!("`{other}` is neither"),
+        }
+    }
+    println!("{} of {reads} that only read are asked about", asked.len());
+    assert!(allowed.is_empty(), "{allowed:#?}");
+    assert!(
+        reads >= 500 && asked.len() * 100 < reads * 6,
+        "{} of {reads}: {asked:#?}",
+        asked.len()
+    );
+}
+
+/// A dollar sign that stands for itself, and a value behind `>&` that a shell reads twice.
+#[test]
+fn dollar_signs_that_expand_to_nothing_are_no_doubt() {
+    let world = World::shipped();
+    for (command, wanted) in [
+        ("sed s/md$/html/ a", Decision::Allow),
+        ("ls | sed s/x$//", Decision::Allow),
+        ("echo a$.b 5$, 7$:", Decision::Allow),
+        ("coproc cat; echo hi >&${COPROC[1]}; read -r x <&${COPROC[0]}; echo $x", Decision::Stage),
+        ("exec 3>log; echo a >&$fd", Decision::Stage),
+        ("echo a >&$(id)", Decision::Ask),
+        ("echo a >&\"${x[$(id)]}\"", Decision::Ask),
+        ("echo $$/x", Decision::Allow),
+    ] {
+        let verdict = world.judge(command);
+        assert_eq!(verdict.decision, wanted, "{command}: {}", verdict.why());
+    }
+}

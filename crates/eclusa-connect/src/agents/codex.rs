@@ -190,6 +190,8 @@ fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
         _ => claude_code::read_as(&CODEX, fields)?,
     };
     event.turn = fields.maybe_text("turn_id")?.map(str::to_owned);
+    // A no ends the turn.
+    event.asked_with.clone_from(&event.turn);
     Ok(event)
 }
 

@@ -107,6 +107,7 @@ fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
     let session = fields.maybe_text("sessionId")?.unwrap_or("copilot");
     let mut event = HookEvent::new(&COPILOT, kind, name, session);
     event.directory = fields.maybe_text("cwd")?.map(str::to_owned);
+    event.sent_at = fields.get("timestamp").and_then(Value::as_u64);
     if !matches!(kind, HookEventKind::Before | HookEventKind::After) {
         return Ok(event);
     }

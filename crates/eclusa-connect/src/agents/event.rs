@@ -24,6 +24,11 @@ pub struct HookEvent {
     pub session: String,
     /// The turn, where the agent names one.
     pub turn: Option<String>,
+    /// What a call has in common with those that a no to it would end as well, where the agent names it: it asks about
+    /// calls of one answer of the model one after the other, when their hooks have answered.
+    pub asked_with: Option<String>,
+    /// When the agent sent it, in milliseconds since 1970, where it says so.
+    pub sent_at: Option<u64>,
     /// The agent's id for the call, where it has one.
     pub call: Option<String>,
     /// Where a command would start. It follows what the model wants: never the workspace.
@@ -119,6 +124,8 @@ impl HookEvent {
             name: name.to_owned(),
             session: session.to_owned(),
             turn: None,
+            asked_with: None,
+            sent_at: None,
             call: None,
             directory: None,
             root: None,

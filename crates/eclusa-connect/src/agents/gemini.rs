@@ -125,11 +125,38 @@ fn assigned(line: &str) -> Option<String> {
 
 fn read(fields: Fields<'_>) -> Result<HookEvent, String> {
     let mut event = claude_code::read_as(&GEMINI, fields)?;
+    event.sent_at = fields.get("timestamp").and_then(Value::as_str).and_then(unix_ms);
     if let Some(server) = fields.object("mcp_context")? {
         let names = (server.text("server_name")?, server.text("tool_name")?);
         event.server = Some((names.0.to_owned(), names.1.to_owned()));
     }
     Ok(event)
+}
+
+/// A moment as it writes it, `2026-11-19T11:41:14.487Z`, in milliseconds since 1970.
+fn unix_ms(text: &str) -> Option<u64> {
+    let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
+    let [year, month, day] = numbers(date, '-')?;
+    let (time, ms) = time.split_once('.')?;
+    let [hours, minutes, seconds] = numbers(time, ':')?;
+    let ms: u64 = ms.parse().ok().filter(|it| *it < 1000)?;
+    if !(1970..10_000).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    if hours > 23 || minutes > 59 || seconds > 60 {
+        return None;
+    }
+    // Years begin in March, so that the day that is there in some of them is their last.
+    let (year, month) = if month < 3 { (year - 1, month + 9) } else { (year, month - 3) };
+    let days = year * 365 + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1;
+    let days = days.checked_sub(719_468)?;
+    Some((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000 + ms)
+}
+
+/// Three numbers with this between them.
+fn numbers(text: &str, between: char) -> Option<[u64; 3]> {
+    let all: Option<Vec<u64>> = text.split(between).map(|it| it.parse().ok()).collect();
+    all?.try_into().ok()
 }
 
 fn map(event: &HookEvent, input: Fields<'_>) -> Mapping {

@@ -50,6 +50,8 @@ pub(super) struct AgentSession {
     pub(super) subagent: Option<String>,
     /// Why nothing of the agent runs now, if it is paused.
     pub(super) paused: Option<String>,
+    /// Its calls are judged and recorded, and not held.
+    pub(super) watched: bool,
     /// What brought text from outside into the session, as an older program kept it.
     pub(super) old_taint: Option<String>,
 }
@@ -135,6 +137,7 @@ impl AgentSession {
             subagent: None,
             old_taint: None,
             paused: None,
+            watched: false,
             surface,
             name,
             client,
@@ -162,6 +165,7 @@ impl AgentSession {
             client: Some(self.client.as_str().into()),
             task: self.subagent.as_deref().map(Into::into),
             dry_run: false,
+            watched: self.watched,
             ..self.ctx.run()
         };
         let parts = GateParts {
@@ -295,6 +299,9 @@ impl AgentCall<'_> {
             return Ok(outcome);
         }
         let registration = delegated::shell(self.in_sandbox || self.is_ruled(&call)?);
+        if self.session.watched {
+            return self.alone("bash".to_owned(), call, registration).await;
+        }
         let (reply, mode) = match self.pass("bash".to_owned(), call, registration).await? {
             Err(why) => return Ok(AgentCallOutcome::Denied(why)),
             Ok((reply, _)) if !self.in_sandbox => return Ok(allowed(&reply)),

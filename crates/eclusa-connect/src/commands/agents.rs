@@ -24,16 +24,18 @@ mod backup;
 mod install;
 pub(super) mod pause;
 mod prove;
+mod redirected;
 mod runner_cache;
 mod settings_files;
 mod status;
+pub(super) mod watch;
 
 pub use settings_files::server_files;
 
 /// The commands for other people's agents.
 #[derive(Debug, Subcommand)]
 pub enum AgentsCommand {
-    /// Answer another agent's hook: one event on stdin, the verdict on stdout
+    /// Answer another agent's hook: an event in, the verdict out
     #[command(after_help = "\
 `eclusa install AGENT` writes the line that runs this into the agent's settings. The agent then asks \
 before each of its own tool calls. The call is judged by your rules and recorded; a shell command \
@@ -50,15 +52,16 @@ cannot be written, a crash, more than 10 seconds. Exit code 2 then, and the reas
         #[arg(long, hide = true)]
         second: bool,
     },
-    /// Connect an agent: its tools ask the gate, and the gate's tools are offered to it
+    /// Connect an agent: its tools ask the gate
     #[command(after_help = "\
 Examples:
   eclusa install                                every agent that is found here, after a question
   eclusa install claude-code                    for you, in every project
   eclusa install codex --project                for everybody who works in this project
   eclusa install gemini --dry-run               show what would be written
+  eclusa install codex --observe                judge and record its calls, and stop nothing
 
-Writes hooks that ask before each of the agent's own tool calls, connects the MCP server, and lets \
+Writes hooks that ask before each of the agent's own tool calls, connects the MCP server, which offers the gate's tools, and lets \
 its tools run without a question of the agent's own. The agent's other servers are started by \
 `eclusa mcp --wrap` from then on: their calls pass the gate, and their programs run in sandboxes, where \
 they have no network until `--allow-net HOST` is added before `--` in their arguments.
@@ -76,6 +79,9 @@ what holds, and what you must still confirm.")]
         /// Leave the agent's other servers outside the gate
         #[arg(long)]
         plain_servers: bool,
+        /// Judge and record its calls, and stop nothing: asks at the terminal
+        #[arg(long, conflicts_with_all = ["project", "managed"], requires = "agent")]
+        observe: bool,
         /// Let this program use user namespaces where AppArmor restricts them (Ubuntu); needs root
         #[arg(long, conflicts_with_all = ["agent", "ScopeArgs", "plain_servers"])]
         apparmor: bool,
@@ -130,10 +136,10 @@ already goes on (`eclusa jobs`).")]
         #[arg(long, conflicts_with = "time")]
         end: bool,
     },
-    /// Run a whole agent in a sandbox: its changes are judged, its key stays outside
+    /// Run a whole agent in a sandbox, its model's key outside
     #[command(after_help = guard_help())]
     Guard(GuardArgs),
-    /// Stand between an editor and an agent that speak the Agent Client Protocol
+    /// Stand between an editor and its agent (Agent Client Protocol)
     #[command(after_help = "\
 Put this where the editor has the agent's command, for example in Zed's settings:
   \"agent_servers\": {\"Gemini\": {\"command\": \"eclusa\", \"args\": [\"acp\", \"--\", \"gemini\", \"--acp\"]}}
@@ -231,9 +237,15 @@ pub(super) fn holds(global: &Global, agent: &'static AgentSpec) -> Result<bool, 
     status::holds(global, agent)
 }
 
+/// The agents of this person that are watched and not held, a line for each.
+pub fn watched_lines(global: &Global) -> Vec<String> {
+    let line = |it: &&AgentSpec| Some(format!("{}: {}", it.name, watch::line(global, it)?));
+    AGENTS.iter().filter_map(line).collect()
+}
+
 /// What in a project's settings has an agent's hooks go by other rules than the person's.
 pub(super) fn redirected(agent: &AgentSpec, root: &Path) -> Option<String> {
-    status::redirected(agent, root)
+    redirected::redirected(agent, root)
 }
 
 /// Does what the command says.
@@ -252,16 +264,17 @@ pub async fn run(global: &Global, command: AgentsCommand) -> Result<Exit, Failur
         }
         AgentsCommand::Install { apparmor: true, .. } => apparmor::install(global, &mut screen),
         AgentsCommand::Uninstall { apparmor: true, .. } => apparmor::uninstall(global, &mut screen),
-        AgentsCommand::Install { agent, scope, plain_servers, .. } => {
-            let what =
-                install::Installation { global, scope: InstallScope::new(scope), plain_servers };
+        AgentsCommand::Install { agent, scope, plain_servers, observe, .. } => {
+            let scope = InstallScope::new(scope);
+            let what = install::Installation { global, scope, plain_servers, observe };
             match agent {
                 Some(agent) => what.of_named(find_agent(&agent)?, &mut screen),
                 None => what.of_all_found(&mut screen),
             }
         }
         AgentsCommand::Uninstall { agent: Some(agent), scope, .. } => {
-            install::uninstall(global, find_agent(&agent)?, InstallScope::new(scope), &mut screen)
+            let (agent, scope) = (find_agent(&agent)?, InstallScope::new(scope));
+            install::uninstall(global, agent, scope, &mut screen)
         }
         AgentsCommand::Uninstall { scope, .. } => {
             install::uninstall_all(global, &InstallScope::chosen(scope), &mut screen)

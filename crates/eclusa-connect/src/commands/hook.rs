@@ -27,6 +27,7 @@ mod before;
 mod own_server;
 pub(super) mod pre_images;
 mod session;
+mod watched;
 
 use session::HookSession;
 
@@ -78,6 +79,8 @@ struct HookProgress {
     /// The event, once it is read: what fails afterwards fails in its shape.
     event: Arc<OnceLock<HookEvent>>,
     asking: PersonAsked,
+    /// The agent is watched and not held: nothing that fails stops it.
+    watched: Arc<AtomicBool>,
 }
 
 /// Which hook of an agent this is.
@@ -125,6 +128,7 @@ fn wait(
     receive: tokio::sync::oneshot::Receiver<HookOutput>,
 ) -> HookOutput {
     let failed = |why: &str| match progress.event.get() {
+        Some(_) if progress.watched.load(Ordering::Acquire) => watched::unseen(why),
         Some(event) => event.failure(why),
         None => agent.failure(agent.gate_event(), why),
     };
@@ -192,12 +196,15 @@ fn work(global: &Global, agent: &AgentSpec, turn: HookTurn, progress: &HookProgr
         Ok(event) => progress.event.get_or_init(|| event),
         Err(err) => return agent.failure(agent.gate_event(), &err.to_string()),
     };
+    let watched = watched::is_watched(global, event);
+    progress.watched.store(watched, Ordering::Release);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let answered = match runtime {
+        Ok(runtime) if watched => runtime.block_on(watched::answer(global, event, turn)),
         Ok(runtime) => runtime.block_on(answer(global, event, turn, &progress.asking)),
         Err(err) => Err(format!("the hook could not start: {err}")),
     };
-    answered.unwrap_or_else(|why| event.failure(&why))
+    answered.unwrap_or_else(|why| if watched { watched::unseen(&why) } else { event.failure(&why) })
 }
 
 async fn answer(

@@ -44,7 +44,7 @@ fn the_page_of_an_agent_says_what_is_written_and_what_is_left() {
                 assert!(named, "{agent}: `{file}` is not named");
             }
         }
-        let pressed = section.contains("**You must press**");
+        let pressed = section.contains("**Manual step**");
         assert_eq!(pressed, agent.to_confirm(false).is_some(), "{agent}");
         assert!(section.contains("**What it cannot close**"), "{agent}");
         // The words in backticks are what switches it off.

@@ -57,6 +57,7 @@ pub(super) async fn ship(
     let (machine, body) = (machine.id, body.to_vec());
     let shipment = CheckedShipment { machine, chain, before, last, body, calls, late };
     if server.ship(shipment).await? {
+        server.metrics.kept_records(records.len());
         return Ok(json(StatusCode::OK, &ChainHead::from(last)));
     }
     let Some(found) = chains::find(&server.database, machine, chain).await? else {

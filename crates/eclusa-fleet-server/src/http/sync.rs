@@ -6,10 +6,10 @@ use eclusa::audit::{Clock as _, SystemClock};
 use eclusa_fleet::wire::{SyncAnswer, SyncRequest};
 use hyper::{Request, StatusCode, body::Incoming};
 
-use super::{Answer, FromMachine, HttpRefusal, MAX_BODY, from_machine, json, read_json};
+use super::{Answer, FromMachine, HttpRefusal, MAX_BODY, from_machine, json, locked, read_json};
 use crate::{
     server::FleetServer,
-    store::{chains, machines},
+    store::{chains, documents::current, machines, messages, questions, rollouts},
 };
 
 /// How long a machine waits for news at most, in seconds.
@@ -25,12 +25,51 @@ pub(super) async fn sync(
     for forked in said.forked.iter().take(1_000) {
         chains::stop(&server.database, machine.id, forked).await?;
     }
+    messages::acknowledge(&server.database, machine.id, &said.acks).await?;
     let wait = Duration::from_secs(said.wait.min(MAX_WAIT));
-    server.wait_for_news(said.documents, wait).await;
+    if said.not_loaded > 0 {
+        note_not_loaded(server, machine.id, &said).await?;
+    }
+    // Registered before it looks, so that nothing falls in between.
+    let woken = server.delivery.register(machine.id);
+    let policy = said.in_force.policy;
+    let mut waiting = messages::of_machine(&server.database, machine.id).await?;
+    if waiting.is_empty() {
+        tokio::select! {
+            () = server.wait_for_news(&machine, policy, said.documents, wait) => {}
+            () = woken.notified() => {}
+        }
+        waiting = messages::of_machine(&server.database, machine.id).await?;
+    }
+    if let Some(stopped) = server.machine(machine.id).await?.and_then(|it| it.stopped) {
+        return Err(locked(&stopped));
+    }
     let answer = SyncAnswer {
         now: SystemClock.unix_ms(),
-        documents: server.documents().number,
+        documents: server.offer_number(&machine, policy),
         chains: chains::of_machine(&server.database, machine.id).await?,
+        mirrored: questions::mirrored(&server.database, machine.id).await?,
+        messages: waiting,
     };
     Ok(json(StatusCode::OK, &answer))
+}
+
+/// Notes that a version cannot be loaded there, if it is one that is offered.
+async fn note_not_loaded(
+    server: &FleetServer,
+    machine: u32,
+    said: &SyncRequest,
+) -> Result<(), HttpRefusal> {
+    let (documents, version) = (server.documents(), said.not_loaded);
+    let Some(offer) = documents.offers.iter().find(|it| it.version == version) else {
+        return Ok(());
+    };
+    let why = said.trouble.as_deref().unwrap_or("it does not say why");
+    let (database, about) = (&server.database, (version, why));
+    rollouts::not_loaded(database, machine, offer.stage.as_ref(), about).await?;
+    if offer.stage.as_ref().is_some_and(|it| !it.held) {
+        // The others are not offered it from now on.
+        server.set_documents(current(database, &server.anchor).await?);
+    }
+    Ok(())
 }

@@ -19,8 +19,8 @@ fn the_page_of_the_interface_has_the_paths_of_the_server() {
             }
         }
     }
-    let source = include_str!("../http.rs");
-    let routes = source.lines().filter_map(|it| {
+    let sources = [include_str!("../http.rs"), include_str!("../operations.rs")];
+    let routes = sources.iter().flat_map(|it| it.lines()).filter_map(|it| {
         let (method, path) = it.trim().strip_prefix("(\"")?.split_once("\", \"")?;
         Some(format!("{method} {}", path.split_once('"')?.0))
     });

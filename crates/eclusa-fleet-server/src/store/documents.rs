@@ -1,8 +1,12 @@
 //! The documents of the fleet: every bundle that was pushed, numbered. What is in them is checked whenever it is read.
 
-use eclusa_fleet::{DocumentBundle, FleetAnchor, Membership, TakenDocuments};
+use eclusa_fleet::{DocumentBundle, FleetAnchor, MachinePublicKey, Membership, TakenDocuments};
 use tokio_postgres::types::Type;
 
+use super::{
+    offers::{Offer, offers},
+    rollouts::{self, RolloutStage, Staging},
+};
 use crate::{Database, ServerError};
 
 /// A version that satisfies every `needs`: the server carries a policy that it need not understand.
@@ -13,6 +17,17 @@ pub(crate) const ANY_PROGRAM: &str = "1000000";
 pub(crate) struct CurrentDocuments {
     pub(crate) number: u64,
     pub(crate) held: Membership,
+    /// What machines are offered, newest first; never empty.
+    pub(crate) offers: Vec<Offer>,
+    /// The rollouts that it was made by.
+    pub(crate) stages: Vec<RolloutStage>,
+}
+
+impl CurrentDocuments {
+    /// What a machine is offered, on which this version is in force.
+    pub(crate) fn offer(&self, machine: MachinePublicKey, in_force: u64) -> Option<&Offer> {
+        self.offers.iter().find(|it| it.is_for(machine, in_force))
+    }
 }
 
 /// The newest documents.
@@ -28,7 +43,9 @@ pub(crate) async fn current(
         )
     })?;
     let number = u64::try_from(row.get::<_, i64>(0)).unwrap_or_default();
-    Ok(CurrentDocuments { number, held: Membership::load(row.get(1), anchor)? })
+    let (held, stages) = (Membership::load(row.get(1), anchor)?, rollouts::newest(database).await?);
+    let offers = offers(database, anchor, (number, &held), &stages).await?;
+    Ok(CurrentDocuments { number, held, offers, stages })
 }
 
 /// The number of the newest documents.
@@ -43,17 +60,33 @@ pub(crate) async fn push(
     current: &CurrentDocuments,
     offered: DocumentBundle,
     anchor: &FleetAnchor,
+    staging: Option<Staging>,
     now: u64,
 ) -> Result<CurrentDocuments, ServerError> {
     let usable = |_, _: &_| Ok(());
     let (held, taken) = current.held.take(offered, anchor, (now, ANY_PROGRAM), usable)?;
-    if taken == TakenDocuments::Unchanged {
-        return Ok(current.clone());
+    match (taken, staging) {
+        (TakenDocuments::Unchanged, None) => return Ok(current.clone()),
+        (TakenDocuments::Unchanged, Some(_)) => {
+            return Err(ServerError::Schema(
+                "the server has these documents already; `eclusa fleet rollout` says how far they are offered"
+                    .to_owned(),
+            ));
+        }
+        (TakenDocuments::Newer, _) => {}
     }
     // By the clock, so that no number comes twice, also where the database was set back.
     let number = now.max(current.number + 1);
-    insert(database, number, &held).await?;
-    Ok(CurrentDocuments { number, held })
+    match staging {
+        None => insert(database, number, &held).await?,
+        Some(staging) => {
+            let (version, text) = (held.policy().heading().version, held.to_text());
+            if !rollouts::insert(database, (number, &text), version, staging).await? {
+                return Err(somebody_else());
+            }
+        }
+    }
+    self::current(database, anchor).await
 }
 
 /// Keeps documents under this number, if it is higher than all others: otherwise somebody else pushed meanwhile.
@@ -69,8 +102,29 @@ on conflict do nothing returning 1";
     let kept = database.query(sql, &[(&number, Type::INT8), (&held.to_text(), Type::TEXT)]).await?;
     match kept.is_empty() {
         false => Ok(()),
-        true => Err(ServerError::Schema(
-            "somebody else pushed documents at the same moment; push again".to_owned(),
-        )),
+        true => Err(somebody_else()),
+    }
+}
+
+fn somebody_else() -> ServerError {
+    ServerError::Schema("somebody else pushed documents at the same moment; push again".to_owned())
+}
+
+/// The bundle that first brought this version of the policy.
+pub(crate) async fn with_version(
+    database: &Database,
+    anchor: &FleetAnchor,
+    version: u64,
+) -> Result<Option<Membership>, ServerError> {
+    let mut after = 0_i64;
+    loop {
+        let sql = "select number, text from documents where number > $1 order by number limit 1";
+        let rows = database.query(sql, &[(&after, Type::INT8)]).await?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        after = row.get(0);
+        let held = Membership::load(row.get(1), anchor)?;
+        if held.policy().heading().version == version {
+            return Ok(Some(held));
+        }
     }
 }

@@ -8,8 +8,11 @@ use tokio_postgres::types::Type;
 
 use crate::{Database, ServerError};
 
+/// The last moment that a machine may name: 2100-01-01.
+const MAX_TIME: u64 = 4_102_444_800_000;
+
 /// A machine as the server knows it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KnownMachine {
     pub(crate) id: u32,
     pub(crate) key: [u8; 32],
@@ -88,15 +91,21 @@ pub(crate) async fn saw(
     let (root, policy, people) = (number(root), number(policy), number(people));
     let id = i32::try_from(machine).unwrap_or(0);
     let (program, trouble) = (text(&said.program), said.trouble.as_deref().map(text));
+    let (stale, unshipped) = (said.stale.as_deref().map(text), number(said.unshipped));
+    let since = said.unshipped_since.map(|it| number(it.min(MAX_TIME)));
     let sql = "
-update machines set seen = now(), program = $2, root = $3, policy = $4, people = $5, trouble = $6 where id = $1";
-    let values: [crate::database::Parameter<'_>; 6] = [
+update machines set seen = now(), program = $2, root = $3, policy = $4, people = $5, trouble = $6, stale = $7,
+  unshipped = $8, unshipped_since = to_timestamp($9::bigint / 1000.0) where id = $1";
+    let values: [crate::database::Parameter<'_>; 9] = [
         (&id, Type::INT4),
         (&program, Type::TEXT),
         (&root, Type::INT8),
         (&policy, Type::INT8),
         (&people, Type::INT8),
         (&trouble, Type::TEXT),
+        (&stale, Type::TEXT),
+        (&unshipped, Type::INT8),
+        (&since, Type::INT8),
     ];
     database.query(sql, &values).await.map(drop)
 }

@@ -82,6 +82,14 @@ impl ClientQuestion {
         }
     }
 
+    /// True when nobody waits for the answer any more.
+    pub(crate) fn is_closed(&self) -> bool {
+        match self {
+            ClientQuestion::Approval { answer, .. } => answer.is_closed(),
+            ClientQuestion::Input { answers, .. } => answers.is_closed(),
+        }
+    }
+
     /// Waits until nobody waits for the answer any more.
     async fn closed(&mut self) {
         match self {

@@ -160,11 +160,11 @@ impl Drop for CancelOnDrop {
 }
 
 /// What one call needs while it is on its exchange.
-struct Exchange<'a> {
-    job: &'a Job,
-    connection: &'a Connection,
+pub(super) struct Exchange<'a> {
+    pub(super) job: &'a Job,
+    pub(super) connection: &'a Connection,
     guard: InFlightGuard<'a>,
-    client: Option<Client>,
+    pub(super) client: Option<Client>,
     questions: mpsc::Receiver<ServerQuestion>,
 }
 
@@ -190,6 +190,9 @@ impl Upstream {
             let message = request.to_message(answers.take(), state.take());
             let said = self.exchange(message, &mut exchange).await;
             let said = match said {
+                Ok(ServerResult::CreateTaskResult(begun)) => {
+                    self.follow(begun.task, &mut exchange).await?
+                }
                 Ok(said) => said,
                 Err(err) => return Err(self.refused(&err, exchange.client.as_ref()).await),
             };
@@ -227,7 +230,7 @@ impl Upstream {
 
     /// Makes a request for a call. Meanwhile the call is told how far it comes, and the client is
     /// asked what the server asks.
-    async fn exchange(
+    pub(super) async fn exchange(
         &self,
         request: ClientRequest,
         exchange: &mut Exchange<'_>,
@@ -266,7 +269,7 @@ impl Upstream {
 
     /// What goes with a request to a server of the newer era: what the client can be asked, as far
     /// as this server may ask, and which messages it wants to hear.
-    fn options(&self, exchange: &Exchange<'_>) -> PeerRequestOptions {
+    pub(super) fn options(&self, exchange: &Exchange<'_>) -> PeerRequestOptions {
         let options = PeerRequestOptions::no_options();
         if exchange.connection.era == Era::Legacy {
             return options;
@@ -288,7 +291,7 @@ impl Upstream {
 
     /// What an error means, for the model; and for the client, where it may want to know it in the
     /// protocol's words.
-    async fn refused(&self, err: &ServiceError, client: Option<&Client>) -> ToolError {
+    pub(super) async fn refused(&self, err: &ServiceError, client: Option<&Client>) -> ToolError {
         let name = &self.settings.name;
         ToolError::new(match err {
             ServiceError::McpError(err) => {

@@ -12,7 +12,7 @@ use rmcp::{
     ErrorData,
     model::{
         ClientCapabilities, ElicitRequestParams, ErrorCode, InputRequest, InputRequests,
-        InputResponses, RequestId,
+        InputResponses, JsonObject, RequestId, TASKS_EXTENSION_ID,
     },
 };
 use serde_json::Value;
@@ -44,7 +44,9 @@ pub(super) fn allowed(
     can.elicitation = can.elicitation.filter(|_| settings.may(ServerPermission::Elicitation));
     can.sampling = can.sampling.filter(|_| settings.may(ServerPermission::Sampling));
     can.roots = can.roots.filter(|_| settings.may(ServerPermission::Roots));
-    (can.experimental, can.extensions) = (None, None);
+    // A task of a server is followed here, whatever the client knows.
+    let tasks = [(TASKS_EXTENSION_ID.to_owned(), JsonObject::new())];
+    (can.experimental, can.extensions) = (None, Some(tasks.into()));
     can
 }
 

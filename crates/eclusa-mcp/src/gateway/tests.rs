@@ -42,6 +42,7 @@ mod notifications;
 mod policy;
 mod resources;
 mod slow;
+mod tasks;
 
 #[path = "../../examples/fixture/server.rs"]
 mod fixture;

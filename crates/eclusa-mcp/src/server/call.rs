@@ -133,6 +133,16 @@ pub(crate) enum CallOutcome {
     Waits(Call),
 }
 
+/// What a call comes to next that no request waits for.
+pub(crate) enum CallStep {
+    /// The client must be asked.
+    Asks(ClientQuestion),
+    /// It says how far it is.
+    Says(String),
+    /// It is done. With it comes what it left beside the reply.
+    Done(Box<Reply>, Arc<SideResults>),
+}
+
 /// How the client is asked and told.
 pub(crate) struct ClientLink<'a> {
     pub(crate) context: &'a RequestContext<RoleServer>,
@@ -238,6 +248,30 @@ impl Calls {
 }
 
 impl Call {
+    /// Takes the call back.
+    pub(crate) fn cancellation(&self) -> CancellationToken {
+        self.cancel.clone()
+    }
+
+    /// Waits for what it comes to next, where no request waits for it.
+    pub(crate) async fn step(&mut self) -> CallStep {
+        loop {
+            tokio::select! {
+                biased;
+                Some(told) = self.told.recv() => match told {
+                    ClientMessage::Question(asked) => return CallStep::Asks(asked),
+                    ClientMessage::Progress { detail, .. } if !detail.is_empty() => {
+                        return CallStep::Says(detail);
+                    }
+                    ClientMessage::Progress { .. } | ClientMessage::Message(_) => {}
+                },
+                reply = &mut self.passing => {
+                    return CallStep::Done(Box::new(reply), self.side_results.clone());
+                }
+            }
+        }
+    }
+
     /// Waits until the call is done, or until the client has to do something. A call that its
     /// client is sent away from goes on by itself.
     pub(crate) async fn drive(mut self, link: ClientLink<'_>) -> CallOutcome {

@@ -1,7 +1,10 @@
 //! A request as a call through the gate, whichever of the protocol's methods it came by: new, or
 //! back with the answers that it was sent away for.
 
-use std::sync::{Arc, PoisonError};
+use std::{
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
 
 use eclusa::{
     Gate, Origin, Reply, Run, ToolCall,
@@ -11,7 +14,7 @@ use eclusa::{
 use futures::{FutureExt as _, future::BoxFuture};
 use rmcp::{
     ErrorData, RoleServer,
-    model::{InputRequiredResult, InputResponses, LoggingLevel, RequestMetaObject},
+    model::{InputRequiredResult, InputResponses, LoggingLevel, RequestMetaObject, Task},
     service::RequestContext,
 };
 use serde_json::Value;
@@ -24,11 +27,16 @@ use crate::{
         handler::Server,
         pending::TicketBinding,
         server_tools,
+        task_requests::knows_tasks,
     },
 };
 
 /// The longest name of a client that goes on record, in bytes.
 const MAX_CLIENT_NAME: usize = 100;
+
+/// How long a call that waits for a person is waited for before it becomes a task. Most calls that wait
+/// for anything wait for their turn.
+const TASK_GRACE: Duration = Duration::from_secs(1);
 
 /// What a request wants.
 pub(crate) struct Request {
@@ -51,6 +59,8 @@ pub(crate) enum Dispatched {
     Asks(InputRequiredResult),
     /// A person takes long. The call can be asked for by this id.
     Waits(String),
+    /// It goes on as this task.
+    Task(Task),
     /// A person has ended the turn: the call was not run.
     Stopped,
 }
@@ -75,6 +85,7 @@ impl Server {
     ) -> BoxFuture<'a, Result<Dispatched, ErrorData>> {
         async move {
             let principal = &gate.run().principal;
+            let is_tool_call = request.method == "tools/call";
             let bound = TicketBinding::new(principal, request.method, &request.tool, &request.args);
             let left = self.left_behind(gate, &request, context).await?;
             let target = match left {
@@ -86,13 +97,20 @@ impl Server {
                 CallTarget::Waiting(call, id) => (call, Some(id)),
                 CallTarget::Unanswered(call, asked) => return self.ask(&bound, asked, call),
             };
-            let link = ClientLink {
-                context,
-                era: Era::of_request(context),
-                wait_limits: self.shared.wait_limits,
-                asking: &self.asking,
-            };
+            let is_task = is_tool_call && id.is_none() && knows_tasks(context);
+            let mut wait_limits = self.shared.wait_limits;
+            if is_task {
+                wait_limits.elsewhere = wait_limits.elsewhere.min(TASK_GRACE);
+            }
+            let era = Era::of_request(context);
+            let link = ClientLink { context, era, wait_limits, asking: &self.asking };
             match call.drive(link).await {
+                CallOutcome::Asks(asked, call) if is_task => {
+                    self.begin_task(principal, (call, Some(asked)), context).map(Dispatched::Task)
+                }
+                CallOutcome::Waits(call) if is_task => {
+                    self.begin_task(principal, (call, None), context).map(Dispatched::Task)
+                }
                 CallOutcome::Asks(asked, call) => self.ask(&bound, asked, call),
                 CallOutcome::Waits(call) => {
                     let name = call.id.clone();

@@ -7,18 +7,19 @@ use std::{
     time::Duration,
 };
 
-use eclusa::{Origin, Stop, call::Malformed};
+use eclusa::{Origin, call::Malformed};
 use futures::FutureExt as _;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
-        CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams,
-        GetPromptResponse, InitializeRequestParams, InitializeResult, ListPromptsResult,
-        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, LoggingLevel,
-        PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-        Reference, ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter,
-        Tool, UnsubscribeRequestParams,
+        CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
+        CompleteResult, CustomRequest, CustomResult, DiscoverResult, GetPromptRequestParams,
+        GetPromptResponse, GetTaskParams, GetTaskResult, InitializeRequestParams, InitializeResult,
+        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+        LoggingLevel, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+        ReadResourceResponse, Reference, ServerConfig, SetLevelRequestParams,
+        SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+        UpdateTaskParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -29,9 +30,7 @@ use crate::{
     era::Era,
     gateway::Gateway,
     server::{
-        answer, catalogue,
-        dispatch::{Dispatched, Request},
-        info, methods,
+        answer, catalogue, info, methods,
         notifications::{self, LevelFilter, Subscriptions},
         own_resources,
         pending::token,
@@ -103,6 +102,8 @@ impl ServerHandler for Server {
         let mut answer = self.negotiate_initialize(&request)?;
         let info = self.info_now().boxed().await;
         (answer.instructions, answer.server_info) = (info.instructions, info.server_info);
+        // The older era has no extensions.
+        answer.capabilities.extensions = None;
         // What was agreed on holds from here, not what was requested.
         let mut agreed = request;
         agreed.protocol_version = answer.protocol_version.clone();
@@ -197,70 +198,34 @@ impl ServerHandler for Server {
 
     async fn call_tool(
         &self,
-        mut request: CallToolRequestParams,
+        request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let StartedGate { gate, gateway } = self.shared.opened().await?;
-        // A server that is wrapped may have tools of these names.
-        let wrapped = gateway.as_ref().is_some_and(|it| it.is_plain());
-        if request.name == server_tools::CALL_TOOL && !wrapped {
-            let (name, args) = server_tools::meant_call(request.arguments)?;
-            (request.name, request.arguments) = (name.into(), Some(args));
-        }
-        if request.name == server_tools::APPROVE
-            && !wrapped
-            && let Some((tool, input)) = server_tools::own_call(request.arguments.as_ref())
-        {
-            if let Some(gateway) = gateway.as_ref().filter(|_| !gate.registry().has(&tool)) {
-                gateway.ready_for(&tool).await;
-            }
-            if gate.registry().has(&tool) || server_tools::is_own(&tool) {
-                return Ok(server_tools::let_on(input).into());
-            }
-        }
-        let gateway = gateway.filter(|_| !gate.registry().has(&request.name));
-        if let Some(gateway) = &gateway {
-            // It may be a tool of a server that still starts.
-            gateway.ready_for(&request.name).await;
-        }
-        let request_for_gate = Request {
-            method: "tools/call",
-            tool: request.name.into_owned(),
-            args: Value::Object(request.arguments.unwrap_or_default()),
-            state: request.request_state,
-            answers: request.input_responses,
-        };
-        let (reply, side_results) = match self.pass(&gate, request_for_gate, &context).await? {
-            Dispatched::Asks(asks) => return Ok(asks.into()),
-            Dispatched::Waits(id) => return Ok(answer::still_waiting(&id).into()),
-            Dispatched::Stopped => return Ok(answer::turn_ended().into()),
-            Dispatched::Done(reply, side_results) => (reply, side_results),
-        };
-        let refused = side_results.refused.get().filter(|it| {
-            it.code == ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY
-                && Era::of_request(&context) == Era::Stateless
-        });
-        match (reply.stop(), refused) {
-            (Some(Stop::UnknownTool { .. }), _) => {
-                Err(ErrorData::invalid_params(reply.content().into_owned(), None))
-            }
-            // The client can fix this, and a model cannot.
-            (_, Some(refused)) => Err(answer::refusal(&reply, Some(refused), Value::Null)),
-            _ if reply.tool() == server_tools::APPROVE => {
-                Ok(server_tools::approval(&reply, side_results.permitted.get().cloned()).into())
-            }
-            _ => {
-                let mut result = answer::result(&reply, gate.registry());
-                if reply.content().trim().is_empty() {
-                    let text = own_resources::silent(&gate, &reply).await;
-                    answer::set_remark(&mut result, text);
-                }
-                if context.client_info().is_some_and(|it| answer::reads_texts_as_json(&it.name)) {
-                    answer::state_structure(&mut result);
-                }
-                Ok(result.into())
-            }
-        }
+        self.tool_call(request, &context).await
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        self.task(&request.task_id, &context).await
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.answer_task(&request.task_id, &request.input_responses, &context).await
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.cancel_task_of(&request.task_id, &context).await
     }
 
     async fn list_prompts(

@@ -21,6 +21,7 @@ pub(super) fn of_eclusa() -> ServerConfig {
         .enable_resources_subscribe()
         .enable_completions()
         .enable_logging()
+        .enable_tasks()
         .build();
     let server = Implementation::new("eclusa", env!("CARGO_PKG_VERSION")).with_title("Eclusa");
     ServerConfig::new(capabilities).with_server_info(server).with_instructions(INSTRUCTIONS)

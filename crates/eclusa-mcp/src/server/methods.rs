@@ -5,7 +5,7 @@ use serde_json::json;
 
 /// A method that nobody knows, or one whose parameters nobody can read.
 pub(crate) fn unreadable(method: &str) -> ErrorData {
-    const KNOWN: [&str; 9] = [
+    const KNOWN: [&str; 12] = [
         "initialize",
         "tools/call",
         "tools/list",
@@ -15,6 +15,9 @@ pub(crate) fn unreadable(method: &str) -> ErrorData {
         "prompts/list",
         "completion/complete",
         "subscriptions/listen",
+        "tasks/get",
+        "tasks/update",
+        "tasks/cancel",
     ];
     match KNOWN.contains(&method) {
         true => ErrorData::invalid_params(

@@ -26,6 +26,9 @@ use crate::{client::ClientQuestion, server::call::Call};
 /// How long a call that is done is kept for a client that was told to come back.
 const DONE_RETENTION: Duration = Duration::from_secs(15 * 60);
 
+/// So many calls wait for their clients, by each of the two ways.
+const MAX_PARKED: usize = 4096;
+
 /// The calls that wait for their client.
 pub(crate) struct PendingCalls {
     codec: RequestStateCodec,
@@ -74,7 +77,11 @@ impl PendingCalls {
         let ticket = Ticket { call: token()?, binding: asked.binding() };
         let options = SealOptions::new().associated_data(&bound.0).ttl(time);
         let sealed = self.codec.seal_json_with(&ticket, &options).map_err(io::Error::other)?;
-        lock(&self.asking).insert(ticket.call.clone(), (call, asked));
+        let mut asking = lock(&self.asking);
+        // The call that is dropped is denied: nobody can answer it.
+        room(asking.len())?;
+        asking.insert(ticket.call.clone(), (call, asked));
+        drop(asking);
         forget_after(self, time.saturating_add(DONE_RETENTION), move |it| {
             lock(&it.asking).remove(&ticket.call);
         });
@@ -110,6 +117,10 @@ impl PendingCalls {
         let id = id.map_or_else(token, Ok)?;
         let mut waiting = lock(&self.waiting);
         let known = waiting.contains_key(&id);
+        if !known && let Err(full) = room(waiting.len()) {
+            call.cancellation().cancel();
+            return Err(full);
+        }
         let state = WaitingState::Waits(Box::new(call));
         waiting.insert(id.clone(), WaitingCall { principal: principal.clone(), state });
         drop(waiting);
@@ -163,6 +174,11 @@ enum WaitingState {
     Taken,
     /// Its answer was given out.
     Answered,
+}
+
+fn room(parked: usize) -> io::Result<()> {
+    let full = || io::Error::other(format!("{parked} calls wait for their clients already"));
+    if parked < MAX_PARKED { Ok(()) } else { Err(full()) }
 }
 
 /// What nobody came back for is dropped. The call itself goes on to its end, and to its record.

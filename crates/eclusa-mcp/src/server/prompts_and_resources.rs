@@ -39,7 +39,9 @@ impl Server {
         let request_for_gate = Request { method: "prompts/get", tool, args, state, answers };
         match self.pass(&opened.gate, request_for_gate, context).await? {
             Dispatched::Asks(asks) => Ok(asks.into()),
-            Dispatched::Waits(_) | Dispatched::Stopped => Err(not_answered(&request.name)),
+            Dispatched::Waits(_) | Dispatched::Task(_) | Dispatched::Stopped => {
+                Err(not_answered(&request.name))
+            }
             Dispatched::Done(reply, side_results) if reply.is_error() => {
                 let about = json!({"name": request.name});
                 Err(answer::refusal(&reply, side_results.refused.get(), about))
@@ -74,7 +76,9 @@ impl Server {
         let request_for_gate = Request { method: "resources/read", tool, args, state, answers };
         match self.pass(&opened.gate, request_for_gate, context).await? {
             Dispatched::Asks(asks) => Ok(asks.into()),
-            Dispatched::Waits(_) | Dispatched::Stopped => Err(not_answered(&uri)),
+            Dispatched::Waits(_) | Dispatched::Task(_) | Dispatched::Stopped => {
+                Err(not_answered(&uri))
+            }
             Dispatched::Done(reply, side_results) if reply.is_error() => {
                 Err(answer::refusal(&reply, side_results.refused.get(), about))
             }

@@ -21,6 +21,7 @@ use crate::{
         call::{Calls, WaitLimits},
         pending::{PendingCalls, token},
         startup::{StartedGate, Startup},
+        tasks::Tasks,
     },
 };
 
@@ -29,6 +30,7 @@ pub(crate) struct ServerState {
     opening: Startup,
     pub(crate) calls: Arc<Calls>,
     pub(crate) pending: Arc<PendingCalls>,
+    pub(crate) tasks: Tasks,
     pub(crate) wait_limits: WaitLimits,
     /// Cancelled when the server ends: every call with it.
     pub(crate) gone: CancellationToken,
@@ -55,6 +57,7 @@ impl ServerState {
             opening,
             calls: Arc::default(),
             pending: Arc::new(PendingCalls::new()?),
+            tasks: Tasks::default(),
             wait_limits,
             gone: CancellationToken::new(),
             numbers: AtomicU64::new(0),

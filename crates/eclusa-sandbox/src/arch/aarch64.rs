@@ -20,10 +20,25 @@ pub(crate) const CHMOD: [(c_long, u32); 0] = [];
 pub(crate) const MKNOD: [(c_long, u32); 0] = [];
 /// Those that change what is known of a file.
 pub(crate) const METADATA: [(c_long, ByPath); 0] = [];
-/// The calls that rename.
-pub(crate) const RENAMES: &[c_long] = &[libc::SYS_renameat, libc::SYS_renameat2];
+/// The calls that give a file another name.
+pub(crate) const NAMINGS: &[c_long] = &[libc::SYS_renameat, libc::SYS_renameat2, libc::SYS_linkat];
+/// There is none without directories.
+pub(crate) const LINK: Option<c_long> = None;
 /// There is none without directories.
 pub(crate) const RENAME: Option<c_long> = None;
+/// Calls that take paths and that only this processor has: none.
+pub(crate) const PATHS: &[(c_long, &[usize])] = &[];
+
+/// How many registers a debugger sees, and which hold the arguments of a call.
+pub(crate) const REGISTERS: usize = 34;
+pub(crate) const ARGUMENTS: [usize; 6] = [0, 1, 2, 3, 4, 5];
+
+/// Whether a thread was stopped in this call, which it makes again when it goes on: a debugger sees that the
+/// kernel has already gone back to where it is made.
+pub(crate) fn is_made_again(registers: &[u64; REGISTERS], call: i64) -> bool {
+    let [_, _, _, _, _, _, _, _, number, ..] = registers;
+    number.cast_signed() == call
+}
 
 std::arch::global_asm!(
     ".pushsection .rodata.eclusa_init, \"a\"",

@@ -28,10 +28,45 @@ pub(crate) const METADATA: [(c_long, ByPath); 6] = [
     (libc::SYS_utimes, ByPath::Times),
     (libc::SYS_futimesat, ByPath::TimesAt),
 ];
-/// The calls that rename.
-pub(crate) const RENAMES: &[c_long] = &[libc::SYS_rename, libc::SYS_renameat, libc::SYS_renameat2];
+/// The calls that give a file another name.
+pub(crate) const NAMINGS: &[c_long] =
+    &[libc::SYS_rename, libc::SYS_renameat, libc::SYS_renameat2, libc::SYS_link, libc::SYS_linkat];
+/// The one that links without directories.
+pub(crate) const LINK: Option<c_long> = Some(libc::SYS_link);
 /// The one that renames without directories.
 pub(crate) const RENAME: Option<c_long> = Some(libc::SYS_rename);
+/// Calls that take paths and that only this processor has, and which arguments these are.
+pub(crate) const PATHS: &[(c_long, &[usize])] = &[
+    (libc::SYS_open, &[0]),
+    (libc::SYS_creat, &[0]),
+    (libc::SYS_stat, &[0]),
+    (libc::SYS_lstat, &[0]),
+    (libc::SYS_access, &[0]),
+    (libc::SYS_readlink, &[0]),
+    (libc::SYS_mkdir, &[0]),
+    (libc::SYS_mknod, &[0]),
+    (libc::SYS_rmdir, &[0]),
+    (libc::SYS_unlink, &[0]),
+    (libc::SYS_rename, &[0, 1]),
+    (libc::SYS_link, &[0, 1]),
+    (libc::SYS_symlink, &[1]),
+    (libc::SYS_chmod, &[0]),
+    (libc::SYS_chown, &[0]),
+    (libc::SYS_lchown, &[0]),
+    (libc::SYS_utime, &[0]),
+    (libc::SYS_utimes, &[0]),
+    (libc::SYS_futimesat, &[1]),
+];
+
+/// How many registers a debugger sees, and which hold the arguments of a call.
+pub(crate) const REGISTERS: usize = 27;
+pub(crate) const ARGUMENTS: [usize; 6] = [14, 13, 12, 7, 9, 8];
+
+/// Whether a thread was stopped in this call, which it makes again when it goes on (`ERESTARTSYS`).
+pub(crate) fn is_made_again(registers: &[u64; REGISTERS], call: i64) -> bool {
+    let [_, _, _, _, _, _, _, _, _, _, result, _, _, _, _, number, ..] = registers;
+    result.cast_signed() == -512 && number.cast_signed() == call
+}
 
 std::arch::global_asm!(
     ".pushsection .rodata.eclusa_init, \"a\"",

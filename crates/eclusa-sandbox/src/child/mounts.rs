@@ -86,6 +86,9 @@ pub(super) fn build(
     for ((n, one), mount) in spec.live.iter().enumerate().zip(&live) {
         attach(mount, &one.target).map_err(at_nth(Step::Live, n))?;
     }
+    for (n, path) in spec.sealed.iter().enumerate() {
+        seal(path).map_err(at_nth(Step::Seal, n))?;
+    }
     if let Some(masks) = masks {
         hide(spec, &masks)?;
     }
@@ -93,6 +96,17 @@ pub(super) fn build(
         fresh_proc(spec, c"/proc", c"/proc/sys/kernel/pid_max")?;
     }
     Ok(new_root.is_some())
+}
+
+/// Lays a directory over itself, read-only. One that is missing is made in the layer around it; what is no directory
+/// there is laid over itself as it is.
+fn seal(path: &CStr) -> Result<()> {
+    match rustix::fs::mkdir(path, Mode::from(0o755)) {
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(errno) => return Err(errno),
+    }
+    let place = open_place(path)?;
+    attach_at(&take_from(&place, false)?, &place)
 }
 
 /// A copy of the mount at `path`, not attached, on which set-user-id and devices mean nothing.

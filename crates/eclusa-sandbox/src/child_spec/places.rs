@@ -24,6 +24,7 @@ pub(super) struct Places {
     read: Vec<PathBuf>,
     hide: Vec<PathBuf>,
     mounts: Vec<PrivateMount>,
+    sealed: Vec<PathBuf>,
     /// What `/tmp` is, or without namespaces what takes its place.
     pub(super) tmp: Option<PathBuf>,
     pub(super) cwd: PathBuf,
@@ -95,6 +96,7 @@ impl Places {
         Ok(Places {
             stage,
             mounts,
+            sealed: plan.sealed.clone(),
             write: all(&plan.write, "writable directory")?,
             read: all(&read, "readable directory")?,
             hide,
@@ -139,6 +141,24 @@ impl Places {
             return Err(SandboxError::Plan(format!("more than {MAX_PATHS} live directories")));
         }
         Ok(live)
+    }
+
+    /// The directories in layers that nothing is written to. What a link leads to elsewhere is only read there anyway.
+    pub(super) fn sealed(&self) -> Result<Vec<CString>, SandboxError> {
+        let at = |path: &PathBuf| match path.canonicalize() {
+            Ok(real) => Some(real),
+            Err(_) => Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?)),
+        };
+        let beneath = |it: &PathBuf| {
+            self.stage.iter().any(|one| it.starts_with(&one.lower) && *it != one.lower)
+        };
+        let mut sealed: Vec<PathBuf> = self.sealed.iter().filter_map(at).filter(beneath).collect();
+        sealed.sort();
+        sealed.dedup();
+        if sealed.len() > MAX_PATHS {
+            return Err(SandboxError::Plan(format!("more than {MAX_PATHS} sealed directories")));
+        }
+        sealed.iter().map(|it| c_path(it)).collect()
     }
 
     /// Writable directories, and readable ones that a private directory would cover: the working
@@ -207,6 +227,12 @@ impl Places {
     /// What may be written at its own place.
     pub(super) fn own(&self) -> Vec<PathBuf> {
         self.write.iter().chain(&self.tmp).cloned().collect()
+    }
+
+    /// What a command sees where it is, also in the machine's `/tmp`.
+    pub(super) fn shown_in_tmp(&self) -> impl Iterator<Item = &PathBuf> {
+        let staged = self.stage.iter().map(|one| &one.lower);
+        self.write.iter().chain(&self.read).chain(staged).chain([&self.cwd])
     }
 
     /// What is hidden, unless a private directory covers it already.

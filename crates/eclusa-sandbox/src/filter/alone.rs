@@ -138,19 +138,23 @@ fn no_truncation_without_writing(table: &mut Table) {
     }
 }
 
-/// TCP, version 4, and nothing else; what is asked for besides is said to be unknown, so that programs do
+/// TCP and nothing else; what is asked for besides is said to be unknown, so that programs do
 /// without. Data that goes along with the first packet of a connection would go past the supervisor.
 pub(super) fn sockets(body: &mut Vec<sock_filter>, table: &mut Table) {
     let error = |errno: i32| libc::SECCOMP_RET_ERRNO | errno as u32;
-    body.extend(when(EQUAL, libc::AF_INET6 as u32, error(libc::EAFNOSUPPORT)));
-    let mut rest = vec![load(argument(1)), jump(AND, 0xf, 0, 0)];
-    rest.extend([jump(EQUAL, libc::SOCK_STREAM as u32, 1, 0), give(REFUSE), load(argument(2))]);
-    rest.extend(when(EQUAL, 0, ALLOW));
-    rest.extend(when(EQUAL, libc::IPPROTO_TCP as u32, ALLOW));
-    rest.push(give(error(libc::EPROTONOSUPPORT)));
-    let skip = u8::try_from(rest.len()).unwrap_or(u8::MAX);
-    body.push(jump(EQUAL, libc::AF_INET as u32, 0, skip));
-    body.extend(rest);
+    for (family, otherwise) in
+        [(libc::AF_INET, REFUSE), (libc::AF_INET6, error(libc::EAFNOSUPPORT))]
+    {
+        let mut rest = vec![load(argument(1)), jump(AND, 0xf, 0, 0)];
+        rest.extend([jump(EQUAL, libc::SOCK_STREAM as u32, 1, 0), give(otherwise)]);
+        rest.push(load(argument(2)));
+        rest.extend(when(EQUAL, 0, ALLOW));
+        rest.extend(when(EQUAL, libc::IPPROTO_TCP as u32, ALLOW));
+        rest.push(give(error(libc::EPROTONOSUPPORT)));
+        let skip = u8::try_from(rest.len()).unwrap_or(u8::MAX);
+        body.push(jump(EQUAL, family as u32, 0, skip));
+        body.extend(rest);
+    }
     let sending = [(libc::SYS_sendto, 3), (libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)];
     table.extend(sending.map(|(call, n)| (call, refuse_bits(n, libc::MSG_FASTOPEN as u32))));
 }

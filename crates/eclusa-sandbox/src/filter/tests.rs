@@ -59,9 +59,9 @@ fn every_system_call_gets_the_answer_of_the_table() {
 #[test]
 fn what_is_held_waits_and_nothing_else_gets_another_answer() {
     for boundary in [CLOSED, LANDLOCK_1] {
-        let (plain, holding) = (sandbox(boundary, &[]), sandbox(boundary, arch::RENAMES));
+        let (plain, holding) = (sandbox(boundary, &[]), sandbox(boundary, arch::NAMINGS));
         for number in 0..=NEWEST + 1 {
-            let held = arch::RENAMES.contains(&c_long::from(number));
+            let held = arch::NAMINGS.contains(&c_long::from(number));
             let expected = if held { HOLD } else { answer(&plain, arch::AUDIT, number, [0; 6]) };
             assert_eq!(answer(&holding, arch::AUDIT, number, [0; 6]), expected, "{number}");
         }
@@ -196,7 +196,7 @@ fn without_namespaces_and_without_writing_metadata_stay() {
     }
 }
 
-/// Without namespaces and with a supervisor: TCP of version 4, and no way past whoever looks at addresses.
+/// Without namespaces and with a supervisor: TCP, and no way past whoever looks at addresses.
 #[test]
 fn without_namespaces_sockets_lead_where_a_supervisor_says() {
     let boundary = Boundary::Landlock { version: 7, writes: true, network: true };
@@ -206,12 +206,16 @@ fn without_namespaces_sockets_lead_where_a_supervisor_says() {
         says(libc::SYS_socket, [family as u32, kind as u32, protocol as u32, 0, 0, 0])
     };
     let stream = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-    assert_eq!((socket(libc::AF_INET, stream, 0), socket(libc::AF_INET, 1, 6)), (ALLOW, ALLOW));
+    for family in [libc::AF_INET, libc::AF_INET6] {
+        assert_eq!((socket(family, stream, 0), socket(family, 1, 6)), (ALLOW, ALLOW));
+    }
     for (family, kind, protocol) in [
         (libc::AF_INET, stream, 262),
+        (libc::AF_INET6, stream, 262),
+        (libc::AF_INET6, libc::SOCK_DGRAM, 0),
+        (libc::AF_INET6, libc::SOCK_RAW, 58),
         (libc::AF_INET, libc::SOCK_DGRAM, 0),
         (libc::AF_INET, libc::SOCK_RAW, 1),
-        (libc::AF_INET6, stream, 0),
         (libc::AF_UNIX, stream, 0),
         (libc::AF_NETLINK, 3, 0),
         (libc::AF_VSOCK, 1, 0),

@@ -58,6 +58,12 @@ impl Caller {
         kernel::is_valid(listener, call.id).then_some(Caller { thread, memory, root })
     }
 
+    /// Whether it calls itself so. Anybody can take a name: nothing that protects may go by it.
+    pub(super) fn is_named(&self, name: &str) -> bool {
+        let said = std::fs::read_to_string(format!("/proc/{}/comm", self.thread));
+        said.is_ok_and(|it| it.trim_end() == name)
+    }
+
     /// The path at this address of its memory. By the time it is used, other words may be there.
     pub(super) fn path(&self, address: u64) -> Option<PathBuf> {
         let mut bytes = vec![0; PATH_MAX];

@@ -1,6 +1,10 @@
-//! Renames of directories that an overlay refuses.
+//! Renames of directories that an overlay refuses, and links that it makes otherwise than git wants them.
 
-use std::{io, os::fd::OwnedFd, path::PathBuf};
+use std::{
+    io,
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+};
 
 use rustix::{
     fs::{FileType, RenameFlags},
@@ -46,6 +50,12 @@ impl Observer for RenameHelper {
     type Found = DirRenames;
 
     fn answer(&mut self, call: &Call, listener: &OwnedFd) -> SyscallAnswer {
+        if let Some(from) = linked(call) {
+            return match self.breaks_a_clone(call, listener, from) {
+                true => SyscallAnswer::Fail(Errno::XDEV),
+                false => SyscallAnswer::GoOn,
+            };
+        }
         // Whatever cannot be understood is left to the kernel, which says what is wrong with it.
         let Some((from, to, flags)) = self.understood(call, listener) else {
             return SyscallAnswer::GoOn;
@@ -70,6 +80,22 @@ impl Observer for RenameHelper {
 }
 
 impl RenameHelper {
+    /// Whether git links a file of a repository that it clones. Without an index of links a file has another number
+    /// in the overlay as soon as it is linked, and git, which compares, gives up; where a link cannot be made it copies.
+    /// What it has just made itself it links as anywhere.
+    fn breaks_a_clone(&mut self, call: &Call, listener: &OwnedFd, from: (i32, u64)) -> bool {
+        let Some(caller) = Caller::new(call, listener).filter(|it| it.is_named("git")) else {
+            return false;
+        };
+        let path = caller.path(from.1);
+        let made =
+            |it: &Path| it.file_name().is_some_and(|it| it.as_encoded_bytes().starts_with(b"tmp_"));
+        let Some(path) = path.filter(|it| !made(it)) else { return false };
+        let stat = caller.place(from.0, &path).ok().and_then(|it| it.look().ok().flatten());
+        let devices = self.devices(&caller);
+        stat.is_some_and(|it| devices.contains(&it.st_dev))
+    }
+
     /// The rename, if it is one of a directory within an overlay.
     fn understood(
         &mut self,
@@ -100,6 +126,17 @@ impl RenameHelper {
             let device = |path: &PathBuf| Some(identity(caller.directory(path).ok()?).ok()?.0);
             staged.iter().filter_map(device).collect()
         })
+    }
+}
+
+/// What is linked, if the call makes a link.
+#[expect(clippy::cast_possible_truncation, reason = "the kernel takes only the lower half, too")]
+fn linked(call: &Call) -> Option<(i32, u64)> {
+    let [first, second, ..] = call.arguments;
+    match call.number {
+        number if Some(number) == arch::LINK => Some((libc::AT_FDCWD, first)),
+        libc::SYS_linkat => Some((first as u32 as i32, second)),
+        _ => None,
     }
 }
 

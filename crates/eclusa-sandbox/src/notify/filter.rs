@@ -40,7 +40,7 @@ fn hold(program: &mut Vec<sock_filter>, calls: &[c_long]) {
 /// Holds every rename, for [`help_renames`](super::help_renames).
 pub fn renames() -> Vec<sock_filter> {
     let mut program = begin();
-    hold(&mut program, arch::RENAMES);
+    hold(&mut program, arch::NAMINGS);
     program.push(give(ALLOW));
     program
 }

@@ -1,10 +1,13 @@
 //! The network of a command without a network namespace: connections to its proxy and to its own servers,
 //! made here and put in the place of the command's socket. No address that the command names is ever
 //! given to the kernel by the command itself.
+//!
+//! A socket of version 6 is for the loopback of version 4, by the addresses that stand for it: so whoever listens on
+//! all addresses, which with many programs is a socket of version 6, is reached by either.
 
 use std::{
     collections::HashMap,
-    net::{Ipv4Addr, SocketAddrV4},
+    net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6},
     os::fd::OwnedFd,
 };
 
@@ -31,8 +34,9 @@ const PATIENCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 pub(crate) struct Reachable {
     /// Where its proxy listens, if it has one.
     proxy: Option<SocketAddrV4>,
-    /// Its own servers, by port: the number of the socket, by which it is known to be still the same.
-    servers: HashMap<u16, u64>,
+    /// Its own servers, by address, because others may listen at the same port of another one: the number of the
+    /// socket, by which it is known to be still the same.
+    servers: HashMap<SocketAddrV4, u64>,
 }
 
 impl Reachable {
@@ -61,15 +65,13 @@ impl Reachable {
     }
 
     fn connect(&self, call: &Call, caller: &Caller, listener: &OwnedFd) -> rustix::io::Result<()> {
-        let (place, to) = (caller.socket(number(call))?, address(call, caller)?);
-        if !to.ip().is_loopback() {
-            return Err(Errno::NETUNREACH);
-        }
-        if self.proxy != Some(to) && !self.is_own(to.port()) {
+        let (place, named) = (caller.socket(number(call))?, address(call, caller)?);
+        let to = named.loopback.ok_or(Errno::NETUNREACH)?;
+        if self.proxy != Some(to) && !self.is_own(to) {
             return Err(Errno::CONNREFUSED);
         }
-        let socket = tcp()?;
-        match rustix::net::connect(&socket, &to) {
+        let socket = tcp(named.family)?;
+        match rustix::net::connect(&socket, &named.for_kernel(to)) {
             Err(Errno::INPROGRESS) => {
                 let mut ready = [PollFd::new(&socket, PollFlags::OUT)];
                 if rustix::event::poll(&mut ready, Some(&PATIENCE))? == 0 {
@@ -83,31 +85,31 @@ impl Reachable {
     }
 
     fn bind(&mut self, call: &Call, caller: &Caller, listener: &OwnedFd) -> rustix::io::Result<()> {
-        let (place, at) = (caller.socket(number(call))?, address(call, caller)?);
-        if !at.ip().is_loopback() {
-            return Err(Errno::ADDRNOTAVAIL);
-        }
-        let socket = tcp()?;
+        let (place, named) = (caller.socket(number(call))?, address(call, caller)?);
+        let at = named.loopback.ok_or(Errno::ADDRNOTAVAIL)?;
+        let socket = tcp(named.family)?;
         sockopt::set_socket_reuseaddr(&socket, true)?;
-        rustix::net::bind(&socket, &at)?;
+        rustix::net::bind(&socket, &named.for_kernel(at))?;
         rustix::net::listen(&socket, 128)?;
-        let bound = SocketAddrV4::try_from(rustix::net::getsockname(&socket)?)?;
+        let bound = SocketAddr::try_from(rustix::net::getsockname(&socket)?)?;
         put(&socket, &place, call, listener)?;
-        self.servers.insert(bound.port(), rustix::fs::fstat(&socket)?.st_ino);
+        let bound = SocketAddrV4::new(*at.ip(), bound.port());
+        self.servers.insert(bound, rustix::fs::fstat(&socket)?.st_ino);
         Ok(())
     }
 
-    /// Whether a server of the command listens at this port, and not somebody who came after it.
-    fn is_own(&self, port: u16) -> bool {
-        let Some(inode) = self.servers.get(&port) else { return false };
-        let table = std::fs::read_to_string("/proc/thread-self/net/tcp").unwrap_or_default();
-        table.lines().any(|line| {
+    /// Whether a server of the command listens there, and not somebody who came after it.
+    fn is_own(&self, to: SocketAddrV4) -> bool {
+        let Some(inode) = self.servers.get(&to) else { return false };
+        let tables = ["/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"];
+        let tables = tables.map(|it| std::fs::read_to_string(it).unwrap_or_default());
+        tables.iter().flat_map(|it| it.lines()).any(|line| {
             let mut words = line.split_whitespace().skip(1);
             let at = words.next().and_then(|it| it.split_once(':'));
             let at = at.and_then(|(_, it)| u16::from_str_radix(it, 16).ok());
             let listens = words.nth(1) == Some("0A");
             let number = words.nth(5).and_then(|it| it.parse().ok());
-            at == Some(port) && listens && number == Some(*inode)
+            at == Some(to.port()) && listens && number == Some(*inode)
         })
     }
 }
@@ -119,24 +121,57 @@ fn number(call: &Call) -> i32 {
     first as u32 as i32
 }
 
-/// The address that a call names. Every address of the machine is the loopback.
-fn address(call: &Call, caller: &Caller) -> rustix::io::Result<SocketAddrV4> {
-    let [_, at, length, ..] = call.arguments;
-    let length = usize::try_from(length).unwrap_or(0).min(16);
-    let bytes = caller.bytes(at, length).ok_or(Errno::FAULT)?;
-    let [low, high, rest @ ..] = &bytes[..] else { return Err(Errno::INVAL) };
-    if i32::from(u16::from_ne_bytes([*low, *high])) != libc::AF_INET {
-        return Err(Errno::AFNOSUPPORT);
-    }
-    let [high, low, a, b, c, d, ..] = rest else { return Err(Errno::INVAL) };
-    let ip = Ipv4Addr::new(*a, *b, *c, *d);
-    let ip = if ip.is_unspecified() { Ipv4Addr::LOCALHOST } else { ip };
-    Ok(SocketAddrV4::new(ip, u16::from_be_bytes([*high, *low])))
+/// An address that a call names.
+struct NamedAddress {
+    family: AddressFamily,
+    /// Where it leads, if that is this machine: all addresses are the loopback.
+    loopback: Option<SocketAddrV4>,
 }
 
-fn tcp() -> rustix::io::Result<OwnedFd> {
+impl NamedAddress {
+    /// The same place as a socket of this family takes it.
+    fn for_kernel(&self, at: SocketAddrV4) -> SocketAddr {
+        if self.family == AddressFamily::INET6 {
+            SocketAddrV6::new(at.ip().to_ipv6_mapped(), at.port(), 0, 0).into()
+        } else {
+            at.into()
+        }
+    }
+}
+
+/// The address that a call names.
+fn address(call: &Call, caller: &Caller) -> rustix::io::Result<NamedAddress> {
+    let [_, at, length, ..] = call.arguments;
+    let length = usize::try_from(length).unwrap_or(0).min(28);
+    let bytes = caller.bytes(at, length).ok_or(Errno::FAULT)?;
+    let [low, high, rest @ ..] = &bytes[..] else { return Err(Errno::INVAL) };
+    let (family, port, ip) = match (i32::from(u16::from_ne_bytes([*low, *high])), rest) {
+        (libc::AF_INET, [high, low, a, b, c, d, ..]) => {
+            (AddressFamily::INET, [*high, *low], Some(Ipv4Addr::new(*a, *b, *c, *d)))
+        }
+        (libc::AF_INET6, [high, low, _, _, _, _, rest @ ..]) => {
+            let bytes: &[u8; 16] = rest.first_chunk().ok_or(Errno::INVAL)?;
+            let ip = Ipv6Addr::from(*bytes);
+            let is_own = ip.is_loopback() || ip.is_unspecified();
+            let ip = if is_own { Some(Ipv4Addr::LOCALHOST) } else { ip.to_ipv4_mapped() };
+            (AddressFamily::INET6, [*high, *low], ip)
+        }
+        (libc::AF_INET | libc::AF_INET6, _) => return Err(Errno::INVAL),
+        _ => return Err(Errno::AFNOSUPPORT),
+    };
+    let ip = ip.map(|it| if it.is_unspecified() { Ipv4Addr::LOCALHOST } else { it });
+    let loopback = ip.filter(Ipv4Addr::is_loopback);
+    let loopback = loopback.map(|it| SocketAddrV4::new(it, u16::from_be_bytes(port)));
+    Ok(NamedAddress { family, loopback })
+}
+
+fn tcp(family: AddressFamily) -> rustix::io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)
+    let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+    if family == AddressFamily::INET6 {
+        sockopt::set_ipv6_v6only(&socket, false)?;
+    }
+    Ok(socket)
 }
 
 /// Puts a socket in the place of the caller's, which then waits as that did.

@@ -12,7 +12,7 @@ use rustix::{
     io::Errno,
 };
 
-use crate::{arch, exit::DirRenames};
+use crate::{arch, exit::DirRenames, filter::metadata_calls};
 
 use super::{
     Observer, SyscallAnswer, Watching,
@@ -20,6 +20,7 @@ use super::{
     identity,
     kernel::{self, Call},
     network::{Reachable, SOCKETS},
+    own_tmp::{OwnTmp, path_calls},
     watch,
 };
 
@@ -40,18 +41,24 @@ const LONGEST_VALUE: usize = 65_536;
 pub(crate) struct OwnSide {
     roots: Vec<(PathBuf, OwnedFd)>,
     network: Reachable,
+    /// What stands in the place of `/tmp`, for a command that names it.
+    tmp: Option<OwnTmp>,
     group: i32,
 }
 
 impl OwnSide {
     /// Takes hold of the directories, before the command runs.
-    pub(crate) fn new(roots: &[PathBuf], network: Reachable) -> rustix::io::Result<OwnSide> {
+    pub(crate) fn new(
+        roots: &[PathBuf],
+        network: Reachable,
+        tmp: Option<OwnTmp>,
+    ) -> rustix::io::Result<OwnSide> {
         let open = |path: &PathBuf| {
             let handle = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
             Ok((path.clone(), handle))
         };
         let roots = roots.iter().map(open).collect::<rustix::io::Result<_>>()?;
-        Ok(OwnSide { roots, network, group: 0 })
+        Ok(OwnSide { roots, network, tmp, group: 0 })
     }
 
     /// Answers the calls of a group that was started with a filter that holds them.
@@ -66,6 +73,12 @@ impl Observer for OwnSide {
     fn answer(&mut self, call: &Call, listener: &OwnedFd) -> SyscallAnswer {
         if SIGNALS.contains(&libc::c_long::from(call.number)) {
             return self.signal(call);
+        }
+        if self.tmp.as_mut().is_some_and(|it| it.leads(call, listener)) {
+            return SyscallAnswer::Again;
+        }
+        if is_held_by_landlock(call.number) {
+            return SyscallAnswer::GoOn;
         }
         let Some(caller) = Caller::new(call, listener) else {
             return SyscallAnswer::Fail(Errno::PERM);
@@ -82,6 +95,12 @@ impl Observer for OwnSide {
     fn finish(self) -> DirRenames {
         DirRenames::default()
     }
+}
+
+/// Whether a call goes on wherever its path leads: Landlock knows it, and it came here for its path alone.
+fn is_held_by_landlock(number: i64) -> bool {
+    let is_it = |call| call == number;
+    path_calls().any(is_it) && !metadata_calls().any(is_it)
 }
 
 /// Which file a call means.

@@ -137,7 +137,11 @@ impl LeftRunning {
 /// Does something while no process beneath the first one of a sandbox runs. Those that were stopped before stay so.
 /// `None`: they could not be stopped, and nothing was done.
 pub fn while_stopped<T>(first: i32, act: impl FnOnce() -> T) -> Option<T> {
-    let until = Instant::now() + STILL;
+    while_stopped_until(first, Instant::now() + STILL, act)
+}
+
+/// The same, where they must stand still by then.
+pub fn while_stopped_until<T>(first: i32, until: Instant, act: impl FnOnce() -> T) -> Option<T> {
     let mut stopped = Stopped(BTreeSet::new());
     loop {
         let all = survivors::beneath(first);

@@ -20,6 +20,7 @@ mod network;
 mod network_alone;
 mod network_pool;
 mod outside;
+mod own_tmp;
 mod places;
 mod programs;
 mod reading;

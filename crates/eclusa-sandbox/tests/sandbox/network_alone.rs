@@ -39,6 +39,16 @@ fn a_server_of_its_own_is_reached_by_the_command() {
         let expected = ["127.0.0.1", "hello", "hello", peer, peer, "again", "Connection refused"];
         assert_eq!(lines, expected, "{said}");
     }
+    // All addresses, which is a socket of version 6 with many programs, is reached by either.
+    let text = r#"perl -MSocket=:all -e 'socket(L, AF_INET6, SOCK_STREAM, 0) or die $!;
+        bind(L, pack_sockaddr_in6(0, inet_pton(AF_INET6, "::"))) or die $!; listen(L, 4) or die $!;
+        ($port) = unpack_sockaddr_in6(getsockname L); $six = pack_sockaddr_in6($port, inet_pton(AF_INET6, "::1"));
+        for ([AF_INET, pack_sockaddr_in($port, inet_aton("127.0.0.1"))], [AF_INET6, $six]) {
+            if (!fork) { socket(C, $_->[0], SOCK_STREAM, 0) or die $!; connect(C, $_->[1]) or die $!; syswrite(C, "hello\n"); exit }
+            accept(S, L) or die $!; print scalar <S>; close S; wait }
+        close L; socket(C, AF_INET6, SOCK_STREAM, 0) or die $!; connect(C, $six) or print "$!\n";'"#;
+    let six = said(&world, text, &machine);
+    assert_eq!(six, "hello\nhello\nConnection refused\n");
     // Descriptors that do not wait, as programs with an event loop have them.
     let text = r#"python3 - <<'END'
 import asyncio
@@ -64,7 +74,7 @@ fn the_machine_and_others_are_out_of_reach() {
     service.set_nonblocking(true).unwrap();
     let port = service.local_addr().unwrap().port();
     let text = r#"for a in 127.0.0.1/PORT 127.0.0.2/PORT 1.1.1.1/443 10.0.0.1/80; do echo x > /dev/tcp/$a; done
-        echo x > /dev/udp/127.0.0.1/PORT; echo x > /dev/tcp/::1/PORT
+        echo x > /dev/udp/127.0.0.1/PORT; echo x > /dev/tcp/::1/PORT; echo x > /dev/tcp/2001:db8::1/443
         perl -MSocket -e '$to = sockaddr_in(PORT, inet_aton("127.0.0.1"));
             socket(S, AF_INET, SOCK_STREAM, 0) or die; send(S, "x", 0x20000000, $to) and print "sent\n";
             send(S, "x", 0, $to) and print "sent\n"; listen(S, 1) and print "listens\n";
@@ -72,11 +82,28 @@ fn the_machine_and_others_are_out_of_reach() {
             connect(S, sockaddr_un("/run/x")) and print "unix\n"; socket(U, AF_UNIX, SOCK_STREAM, 0) and print "made\n";
             socket(D, AF_INET, SOCK_DGRAM, 0) and print "datagram\n"; connect(STDOUT, $to) and print "stdout\n";'"#;
     let said = said(&world, &text.replace("PORT", &port.to_string()), &machine);
-    assert_eq!(said.matches("Connection refused").count(), 4, "{said}");
-    assert_eq!(said.matches("Network is unreachable").count(), 4, "{said}");
+    assert_eq!(said.matches("Connection refused").count(), 6, "{said}");
+    assert_eq!(said.matches("Network is unreachable").count(), 6, "{said}");
     for word in ["sent", "listens", "bound", "unix", "made", "datagram", "stdout"] {
         assert!(!said.lines().any(|it| it == word), "{word}: {said}");
     }
+    assert_eq!(service.accept().unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+}
+
+/// A server of its own at the same port of another address opens no way to that of the machine.
+#[test]
+fn a_service_at_the_same_port_is_out_of_reach() {
+    let machine = machine();
+    let world = World::new();
+    let service = TcpListener::bind("127.0.0.2:0").unwrap();
+    service.set_nonblocking(true).unwrap();
+    let text = r#"perl -MSocket -e 'socket(L, AF_INET, SOCK_STREAM, 0) or die $!;
+        bind(L, sockaddr_in(PORT, inet_aton("127.0.0.1"))) or die $!; listen(L, 4) or die $!;
+        for ("127.0.0.2", "127.0.0.1") { socket(C, AF_INET, SOCK_STREAM, 0) or die $!;
+            connect(C, sockaddr_in(PORT, inet_aton($_))) ? print "$_ reached\n" : print "$_ $!\n"; }'"#;
+    let port = service.local_addr().unwrap().port().to_string();
+    let said = said(&world, &text.replace("PORT", &port), &machine);
+    assert_eq!(said, "127.0.0.2 Connection refused\n127.0.0.1 reached\n");
     assert_eq!(service.accept().unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
 }
 

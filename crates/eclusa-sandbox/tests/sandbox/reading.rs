@@ -73,7 +73,7 @@ pub(crate) fn attempts(host: u32) -> String {
         ("udp", libc::SYS_socket, "2, 2, 0"),
         ("raw", libc::SYS_socket, "2, 3, 1"),
         ("netlink", libc::SYS_socket, "16, 3, 0"),
-        ("ipv6", libc::SYS_socket, "10, 1, 0"),
+        ("udp of version 6", libc::SYS_socket, "10, 2, 0"),
         ("segment", libc::SYS_shmget, "0, 4096, 01600"),
         ("messages", libc::SYS_msgget, "0, 01600"),
         ("semaphores", libc::SYS_semget, "0, 1, 01600"),
@@ -147,7 +147,7 @@ fn temporary_files_have_a_place() {
     let world = World::new();
     let text = "cat <<< \"$(head -c 100000 /dev/zero | tr '\\0' x)\" | wc -c
         file=$(mktemp); dir=$(mktemp -d); echo $TMPDIR; echo text > $file; cat $file; : > $dir/x && ls $dir
-        touch /tmp/eclusa-try /var/tmp/eclusa-try";
+        p=mp; touch /t$p/eclusa-try /var/t$p/eclusa-try";
     let mut plan = reading(&world, text, &machine);
     plan.env.push(("TMPDIR".into(), "/nowhere".into()));
     let exit = run(&plan, &machine);

@@ -63,6 +63,8 @@ pub(crate) enum Role {
     Mode,
     /// A process, or a group of them, that is sent a signal.
     Process,
+    /// A setting of the machine: `KEY` reads it, `KEY=value` sets it.
+    Setting,
 }
 
 /// Whether a flag takes an argument.

@@ -197,6 +197,10 @@ pub(crate) fn one(role: Role, word: &Word, place: ArgPosition, profile: &mut Com
         Role::Awk => awk::read(word, profile),
         Role::Jq => jq(word, profile),
         Role::Process => profile.add(Class::Destructive, what(profile, "is sent a signal")),
+        Role::Setting if word.prefix().contains('=') || is_dynamic(word) => {
+            profile.add(Class::Privilege, what(profile, "sets something"));
+        }
+        Role::Setting => {}
     }
 }
 

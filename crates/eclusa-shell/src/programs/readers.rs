@@ -27,8 +27,13 @@ pub(crate) fn tar(entry: &'static Entry, words: &[Word], profile: &mut CommandPr
         if writes && word.text().as_deref() != Some("/dev/null") {
             found.push((Class::Writes, format!("`{}` is written by `tar`", word.source)));
         }
-        if word.text().is_none_or(|it| it.contains(':')) {
+        let mut known = word.parts.iter();
+        if known.any(|it| matches!(it, Part::Text(it) | Part::Glob(it) if it.contains(':'))) {
             found.push((Class::Network, format!("`{}` can be on another machine", word.source)));
+        } else if is_dynamic(word) {
+            // A name with a colon has it start another program, to reach another machine by.
+            let what = format!("what `{}` names is only known when it runs", word.source);
+            found.push((Class::RunsCode, what));
         }
     }
     for (class, what) in found {

@@ -121,5 +121,6 @@ fn word_of(role: Role) -> &'static str {
         Role::Jq => "jq",
         Role::Mode => "mode",
         Role::Process => "process",
+        Role::Setting => "setting",
     }
 }

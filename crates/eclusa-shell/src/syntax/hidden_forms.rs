@@ -41,7 +41,7 @@ pub(crate) fn find(source: &str, outlines: [&Outline; 2]) -> Vec<HiddenForm> {
         if expands && target.contains("\\\n") && target.contains(['$', '`']) {
             found.push(("a line of a here-document goes on in the next", redirect.target.start));
         }
-        if before.trim_end().ends_with('&') && target.contains(SPECIAL) {
+        if before.trim_end().ends_with('&') && target.contains(SPECIAL) && !is_variable(target) {
             found.push(("what stands behind `>&` is read twice", redirect.target.start));
         }
         if target.len() > 1 && target.starts_with('-') && before.trim_end().ends_with('&') {
@@ -93,6 +93,12 @@ pub(crate) fn worked_out(source: &str, outlines: [&Outline; 2]) -> Vec<HiddenFor
                 "arithmetic over names can run commands that their values hold",
                 span.start,
             ));
+        }
+    }
+    for redirect in second.commands.iter().flat_map(|it| &it.redirects) {
+        let before = source.get(..redirect.target.start).unwrap_or_default();
+        if before.trim_end().ends_with('&') && is_variable(text(source, redirect.target)) {
+            found.push(("a value behind `>&` is read twice", redirect.target.start));
         }
     }
     for span in merged(&first.parameters, &second.parameters) {
@@ -179,6 +185,17 @@ fn merged(one: &[Span], other: &[Span]) -> Vec<Span> {
 
 fn is_number_or_operator(byte: u8) -> bool {
     byte.is_ascii_digit() || b" \t\n$(){}[]+-*/%<>=!&|^~?:,".contains(&byte)
+}
+
+/// `$name`, `${name}` or `${name[1]}`, and nothing else: what is read twice is a value.
+fn is_variable(target: &str) -> bool {
+    let Some(inside) = target.strip_prefix('$') else { return false };
+    let inside = inside.strip_prefix('{').and_then(|it| it.strip_suffix('}')).unwrap_or(inside);
+    let (name, index) = inside.split_once('[').unwrap_or((inside, "0]"));
+    let digits = index.strip_suffix(']');
+    let plain = |it: &str| it.bytes().all(|it| it == b'_' || it.is_ascii_alphanumeric());
+    let begins = name.starts_with(|it: char| it == '_' || it.is_ascii_alphabetic());
+    begins && plain(name) && digits.is_some_and(|it| it.bytes().all(|it| it.is_ascii_digit()))
 }
 
 /// What is inside `${…}`.

@@ -45,13 +45,23 @@ pub(crate) fn outline(source: &str) -> Outline {
 /// The text with other than ASCII characters replaced, byte for byte, by one that is as ordinary
 /// to the shell. The grammar's scanner hands characters to functions of C that know 256 of them,
 /// and reads beyond their tables for others.
+///
+/// So is a dollar sign that stands for itself, as in `s/x$/y/`: the grammar takes it for a mistake.
 fn masked(source: &str) -> Cow<'_, str> {
-    if source.is_ascii() {
+    let plain = |at: usize| {
+        let before = at.checked_sub(1).and_then(|it| source.as_bytes().get(it));
+        let behind = source.as_bytes().get(at + 1);
+        before.is_none_or(|it| *it != b'$') && behind.is_some_and(|it| b"/.,:+=^~%".contains(it))
+    };
+    let lone = |(at, _): (usize, &str)| plain(at);
+    if source.is_ascii() && !source.match_indices('$').any(lone) {
         return Cow::Borrowed(source);
     }
     let mut masked = String::with_capacity(source.len());
-    for c in source.chars() {
-        if c.is_ascii() {
+    for (at, c) in source.char_indices() {
+        if c == '$' && plain(at) {
+            masked.push('%');
+        } else if c.is_ascii() {
             masked.push(c);
         } else {
             masked.extend(std::iter::repeat_n('%', c.len_utf8()));

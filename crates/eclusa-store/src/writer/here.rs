@@ -26,6 +26,14 @@ impl Shared {
 }
 
 impl Writer {
+    /// Does `work` under the lock, and makes it durable, or leaves everything as it was.
+    pub(super) fn transaction<T>(
+        &self,
+        work: impl FnOnce(&mut Transaction<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.transaction_within(self.busy, work)
+    }
+
     pub(crate) fn connection(&self) -> &Connection {
         &self.connection
     }

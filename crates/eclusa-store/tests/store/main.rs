@@ -18,3 +18,4 @@ mod sealed_answers;
 mod sessions;
 mod spool;
 mod tamper;
+mod turns;

@@ -18,7 +18,7 @@ use super::{
     pager,
 };
 use crate::language::{self, Phrase};
-use crate::screen::{Paint, Style, diff_lines, layout, size_of, spinner};
+use crate::screen::{Paint, Style, diff_lines, diff_view::DiffView, layout, size_of, spinner};
 
 /// How wide a terminal is that does not say.
 const DEFAULT_COLUMNS: usize = 80;
@@ -41,6 +41,8 @@ pub(super) struct Prompt {
     pub(super) paint: Paint,
     pub(super) columns: usize,
     pub(super) rows: Option<usize>,
+    /// What was said of the first files, one after the other, before the person went back to the question.
+    pub(super) picks: Vec<bool>,
 }
 
 /// A line of a question, as it is on the screen.
@@ -59,7 +61,8 @@ impl Prompt {
             None => (DEFAULT_COLUMNS, None),
         };
         let paint = Paint::on(&stderr);
-        Prompt { question, keys: KeyReader::new(tty, given_up), rules, paint, columns, rows }
+        let keys = KeyReader::new(tty, given_up);
+        Prompt { question, keys, rules, paint, columns, rows, picks: Vec::new() }
     }
 
     /// Asks until there is an answer. Enter alone is none; the end of the input is a no.
@@ -191,8 +194,12 @@ impl Prompt {
     /// All of it, in the person's pager.
     fn page(&mut self) -> io::Result<Option<Answer>> {
         let mut text = String::new();
-        for line in self.painted(&self.lines()) {
-            text.push_str(&line);
+        let head: Vec<ShownLine> =
+            self.lines().into_iter().filter(|it| it.0 != Role::Change).collect();
+        let diff = self.question.preview().map_or("", |it| it.diff.as_str());
+        let diff = DiffView::of_width(self.paint, self.columns).whole().lines(diff);
+        for line in self.painted(&head).iter().chain(&diff) {
+            text.push_str(line);
             text.push('\n');
         }
         let paged = pager::show(&text);

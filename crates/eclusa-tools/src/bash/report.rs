@@ -171,6 +171,9 @@ fn refusal(
         }
         Refusal::Hidden(path) => match ruled_out(path) {
             Some(why) => return format!("refused: {refusal}: {why}"),
+            None if is_shut(path) => {
+                ": it cannot be read, so that nobody could tell what is in it; change its mode in a terminal"
+            }
             None => ": it holds secrets, and no setting shows it to commands",
         },
         Refusal::Owner(_) => {
@@ -181,6 +184,12 @@ fn refusal(
         Refusal::Read(_) | Refusal::Limit(_) | Refusal::Call(_) => "",
     };
     format!("refused: {refusal}{grant}")
+}
+
+/// Whether whoever runs this may not look into it.
+fn is_shut(path: &Path) -> bool {
+    let shut = |err: &std::io::Error| err.kind() == std::io::ErrorKind::PermissionDenied;
+    std::fs::read_dir(path).as_ref().is_err_and(shut)
 }
 
 fn printed(exit: &Exit) -> String {

@@ -147,6 +147,19 @@ impl OwnerClient {
         Ok(self.ask(&Ask::Keep { job }, &[])?.answer.kept.unwrap_or(0))
     }
 
+    /// Keeps what a job that runs has written since the last look, as [`offer_of_job`], and says how many paths that
+    /// are.
+    ///
+    /// [`offer_of_job`]: super::offer_of_job
+    pub(crate) fn offer(self, job: u64) -> Result<usize, OwnerError> {
+        Ok(self.ask(&Ask::Offer { job }, &[])?.answer.kept.unwrap_or(0))
+    }
+
+    /// Says that rules have judged what was offered of a job.
+    pub(crate) fn note_judged(self, job: u64) -> Result<(), OwnerError> {
+        self.ask(&Ask::Judged { job }, &[]).map(drop)
+    }
+
     /// Ends these jobs, or all, and returns when they have ended.
     pub fn end(self, jobs: Option<Vec<u64>>) -> Result<(), OwnerError> {
         self.ask(&Ask::End { jobs }, &[]).map(drop)

@@ -11,7 +11,7 @@ use eclusa_sandbox::{
     Keep, LeftParts, LeftRunning, Limits, Sandbox, SandboxError, SharedNetwork, scan::discard,
 };
 
-use super::{records::JobOutput, wire::JobAbout};
+use super::{offer::Offered, records::JobOutput, wire::JobAbout};
 
 /// From the polite end of a job to the certain one.
 const GRACE: Duration = Duration::from_secs(5);
@@ -37,8 +37,8 @@ pub(crate) struct HeldJob {
 #[derive(Debug)]
 pub(super) struct JobInside {
     pub(super) about: JobAbout,
-    /// Held by whoever copies from its layer, or removes it.
-    pub(super) keeping: Mutex<()>,
+    /// What was offered of it. Held by whoever copies from its layer, or removes it.
+    pub(super) keeping: Mutex<Offered>,
 }
 
 /// What runs.

@@ -101,7 +101,7 @@ fn kind(stat: &Stat) -> FileType {
     FileType::from_raw_mode(stat.st_mode)
 }
 
-fn stamp(stat: Option<&Stat>) -> String {
+pub(super) fn stamp(stat: Option<&Stat>) -> String {
     stat.map_or_else(
         || "-".to_owned(),
         |it| format!("{}:{}.{}:{}", it.st_ino, it.st_ctime, it.st_ctime_nsec, it.st_size),

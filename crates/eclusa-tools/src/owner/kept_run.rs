@@ -54,7 +54,7 @@ pub(crate) fn keep_stamps(upper: &Path, paths: &[PathBuf]) -> io::Result<()> {
 }
 
 /// What lies in a layer and is not the job's doing: it was judged before, or brought in.
-fn not_its_own(layer: &Path) -> BTreeSet<PathBuf> {
+pub(super) fn not_its_own(layer: &Path) -> BTreeSet<PathBuf> {
     let upper = layer.join("upper");
     let known = [SETTLED, SHOWN].into_iter().flat_map(|it| stamps_at(layer, it));
     known.filter(|(path, known)| stamp(&upper.join(path)) == *known).map(|it| it.0).collect()
@@ -63,7 +63,8 @@ fn not_its_own(layer: &Path) -> BTreeSet<PathBuf> {
 /// Keeps what a job that has ended wrote to the workspace, and says so.
 pub(super) fn keep_at_end(about: &JobAbout, job: u64, state: &Path) -> Option<String> {
     let layer = about.layer.as_ref()?;
-    match keep(about, job, &layer.join("upper"), &not_its_own(layer), state) {
+    let (place, not_its_own) = (&layer.join("upper"), &not_its_own(layer));
+    match keep(about, run_of_job(job), &Copied { place, not_its_own }, state) {
         Ok(0) => None,
         Ok(count) => {
             let paths = if count == 1 { "path" } else { "paths" };
@@ -85,7 +86,10 @@ pub(super) fn keep_running(about: &JobAbout, job: u64, state: &Path) -> Result<u
     let (upper, copy) = (layer.join("upper"), layer.join(COPY));
     let copied = try_copy(about.pid, layer, &upper, &copy);
     let kept = match copied.map_err(|err| err.to_string()) {
-        Ok(Some(known)) => keep(about, job, &copy, &known, state),
+        Ok(Some(known)) => {
+            let copied = Copied { place: &copy, not_its_own: &known };
+            keep(about, run_of_job(job), &copied, state)
+        }
         Ok(None) => Err(format!("the processes of job {job} could not be stopped; try again")),
         Err(why) => Err(why),
     };
@@ -101,20 +105,31 @@ fn try_copy(
     upper: &Path,
     copy: &Path,
 ) -> io::Result<Option<BTreeSet<PathBuf>>> {
-    if copy.exists() {
-        discard(copy)?;
-    }
-    DirBuilder::new().mode(0o700).create(copy)?;
+    new_copy(copy)?;
     let copied = while_stopped(pid, || copy_layer(upper, copy).map(|_| not_its_own(layer)));
     copied.transpose()
 }
 
-/// Keeps what lies at a place, but for what is not the job's own. Says how many paths that are.
-fn keep(
+/// A place for a copy, empty.
+pub(super) fn new_copy(copy: &Path) -> io::Result<()> {
+    if copy.exists() {
+        discard(copy)?;
+    }
+    DirBuilder::new().mode(0o700).create(copy)
+}
+
+/// A layer, or what was copied of one.
+pub(super) struct Copied<'a> {
+    pub(super) place: &'a Path,
+    /// What lies there and is not the job's doing.
+    pub(super) not_its_own: &'a BTreeSet<PathBuf>,
+}
+
+/// Keeps it under a number, but for what is not the job's own. Says how many paths that are.
+pub(super) fn keep(
     about: &JobAbout,
-    job: u64,
-    place: &Path,
-    not_its_own: &BTreeSet<PathBuf>,
+    number: u64,
+    Copied { place, not_its_own }: &Copied<'_>,
     state: &Path,
 ) -> Result<usize, String> {
     let text = |err: &dyn std::fmt::Display| err.to_string();
@@ -123,7 +138,6 @@ fn keep(
     let mut effects = layer.scan().map_err(|err| text(&err))?;
     effects.entries.retain(|it| !not_its_own.contains(&it.path));
     let workspace = Workspace::attach(&about.root, state).map_err(|err| text(&err))?;
-    let number = run_of_job(job);
     // What was kept before is part of what there is now.
     match workspace.claim_pending(number) {
         Err(PendingError::Busy(_)) => {

@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufReader, Read as _, Seek as _},
+    io::{self, Read as _, Seek as _},
     os::fd::OwnedFd,
     path::Path,
 };
@@ -15,6 +15,9 @@ const WALK: ResolveFlags =
     ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
 const LOOK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 const SHUT: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
+
+/// So much is compared at once.
+const PIECE: u64 = 64 << 10;
 
 /// Whether the path of a layer holds what the node says. The job may write to it at any moment: whoever asks compares
 /// its stamp too.
@@ -44,14 +47,21 @@ fn length(file: &File) -> u64 {
     file.metadata().map_or(u64::MAX, |it| it.len())
 }
 
+/// Compared piece by piece: a log may be long.
 fn equal(own: File, content: &mut File) -> io::Result<bool> {
     content.rewind()?;
-    let (mut own, mut content) = (BufReader::new(own).bytes(), BufReader::new(content).bytes());
+    let piece = |file: &mut dyn io::Read| {
+        let mut bytes = Vec::new();
+        file.take(PIECE).read_to_end(&mut bytes).map(|_| bytes)
+    };
+    let mut own = own;
     loop {
-        match (own.next().transpose()?, content.next().transpose()?) {
-            (None, None) => return Ok(true),
-            (one, other) if one == other => {}
-            _ => return Ok(false),
+        let (one, other) = (piece(&mut own)?, piece(&mut *content)?);
+        if one != other {
+            return Ok(false);
+        }
+        if one.is_empty() {
+            return Ok(true);
         }
     }
 }

@@ -24,6 +24,7 @@ use super::{
     held_job::{HeldJob, JobInside},
     job_end::watch_job,
     kept_run::keep_running,
+    offer::offer,
     places::{SessionPlace, all_sessions, is_ours, session_id},
     records::{JobRecord, JobRecords, now},
     session_log::SessionLog,
@@ -248,6 +249,19 @@ impl SessionOwner {
                 let _keeping = locked(&inside.keeping);
                 let kept = Some(keep_running(&inside.about, job, &self.0.state)?);
                 Ok((Answer { kept, ..Answer::default() }, Vec::new(), false))
+            }
+            Ask::Offer { job } => {
+                let inside = locked(&self.0.jobs).get(&job).map(|it| it.inside.clone());
+                let inside = inside.ok_or_else(|| format!("job {job} has ended"))?;
+                let mut offered = locked(&inside.keeping);
+                let kept = Some(offer(&inside.about, job, &mut offered, &self.0.state)?);
+                Ok((Answer { kept, ..Answer::default() }, Vec::new(), false))
+            }
+            Ask::Judged { job } => {
+                if let Some(inside) = locked(&self.0.jobs).get(&job).map(|it| it.inside.clone()) {
+                    locked(&inside.keeping).note_judged();
+                }
+                Ok((Answer::default(), Vec::new(), false))
             }
             Ask::Views => {
                 let jobs = locked(&self.0.jobs);

@@ -15,7 +15,7 @@ use rustix::net::{
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// The version of these messages. An owner lives longer than the program that started it.
-pub(super) const VERSION: u32 = 3;
+pub(super) const VERSION: u32 = 4;
 /// The longest message.
 pub(super) const MAX_MESSAGE: usize = 64 << 10;
 /// The most descriptors beside one.
@@ -50,6 +50,10 @@ pub(super) enum Ask {
     End { jobs: Option<Vec<u64>> },
     /// To keep what this job has written to the workspace so far, as one run that a person can apply.
     Keep { job: u64 },
+    /// To keep what this job has written since the last look, as a run of which rules can let a part pass.
+    Offer { job: u64 },
+    /// That rules have judged what was offered of this job.
+    Judged { job: u64 },
     /// What its jobs see of the workspace: the mount of each comes with the answer.
     Views,
     /// To send a signal to a job.

@@ -1,11 +1,13 @@
-//! The caches of a person's tools: read from the home directory, written to a private copy that lasts
-//! for the workspace, so that builds are warm. Nothing of it reaches the home directory.
+//! Parts of the home that commands may write to without anything of it reaching the home directory: the caches of a
+//! person's tools, in a private copy that lasts for the workspace, so that builds are warm; and the settings and data
+//! that programs keep for themselves, in one that lasts for the session, because nobody would see more of it later.
 //!
 //! ```text
 //! STATE/caches/lock            held by the one command that has the copy
 //! STATE/caches/boot            there while a command has it: after a crash the copy is thrown away
 //! STATE/caches/NAME/upper      what was written over a directory of the home
 //! STATE/caches/own             caches for which the home has no directory, seen as /run/cache
+//! STATE/tmp/SESSION/home       the same for the settings of a session, seen as /run/home
 //! ```
 
 use std::{
@@ -26,10 +28,8 @@ use super::{SandboxSettings, private};
 
 /// A copy that nobody has used for this long is removed.
 const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
-/// Where caches are seen that the home has no directory for.
-const OWN: &str = "/run/cache";
-
 /// A kind of cache: where it is, and the variable by which it can be elsewhere.
+#[derive(Debug)]
 struct Kind {
     name: &'static str,
     /// The variable that names the directory above, and what it is beneath the home otherwise.
@@ -40,7 +40,7 @@ struct Kind {
     instead: Option<&'static str>,
 }
 
-const KINDS: [Kind; 9] = [
+const CACHES: [Kind; 9] = [
     Kind {
         name: "xdg",
         base: ("XDG_CACHE_HOME", ".cache"),
@@ -67,10 +67,46 @@ const KINDS: [Kind; 9] = [
     Kind { name: "pnpm", base: ("", ".local/share/pnpm"), beneath: "store", instead: None },
 ];
 
-/// The caches of a workspace.
+/// What programs keep for themselves.
+const SETTINGS: [Kind; 3] = [
+    Kind {
+        name: "config",
+        base: ("XDG_CONFIG_HOME", ".config"),
+        beneath: "",
+        instead: Some("XDG_CONFIG_HOME"),
+    },
+    Kind {
+        name: "share",
+        base: ("XDG_DATA_HOME", ".local/share"),
+        beneath: "",
+        instead: Some("XDG_DATA_HOME"),
+    },
+    Kind {
+        name: "state",
+        base: ("XDG_STATE_HOME", ".local/state"),
+        beneath: "",
+        instead: Some("XDG_STATE_HOME"),
+    },
+];
+
+/// In which of these nothing is written all the same: what programs run by themselves, and where they fetch from.
+const SEALED: [(&str, &[&str]); 2] = [
+    (
+        "config",
+        &["autostart", "environment.d", "fish", "git", "npm", "pip", "pnpm", "systemd", "uv"],
+    ),
+    ("share", &["applications", "dbus-1", "fish", "systemd"]),
+];
+
+/// The caches of a workspace, or the settings of a session.
 #[derive(Debug)]
 pub(super) struct Caches {
     place: PathBuf,
+    kinds: &'static [Kind],
+    /// Where is seen what the home has no directory for.
+    own: &'static str,
+    /// Whether a command that cannot have the copy is shown what is in it.
+    shows_copy: bool,
     found: OnceLock<FoundCaches>,
 }
 
@@ -83,18 +119,33 @@ struct FoundCaches {
 
 /// The caches that one command writes to: the copy that lasts, or, because another command has that,
 /// a layer that goes with the command. Held until it has ended.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct CacheLayers {
-    lasting: Option<Lasting>,
-    passing: Option<Layer>,
+    lasting: Vec<Lasting>,
+    passing: Vec<Layer>,
 }
 
 impl CacheLayers {
+    /// All of these, if there are any.
+    pub(super) fn of(
+        several: impl Iterator<Item = io::Result<Option<CacheLayers>>>,
+    ) -> io::Result<Option<CacheLayers>> {
+        let mut all: Option<CacheLayers> = None;
+        for one in several {
+            let Some(mut one) = one? else { continue };
+            let all = all.get_or_insert_with(CacheLayers::default);
+            all.lasting.append(&mut one.lasting);
+            all.passing.append(&mut one.passing);
+        }
+        Ok(all)
+    }
+
     /// Leaves them to somebody else: the locks that are held, and what is removed at the end.
     pub(super) fn leave(self) -> (Vec<File>, Vec<PathBuf>) {
-        let lasting = self.lasting.and_then(Lasting::leave);
-        let passing = self.passing.and_then(Layer::leave).map(|(path, lock)| (lock, path));
-        lasting.into_iter().chain(passing).unzip()
+        let lasting = self.lasting.into_iter().filter_map(Lasting::leave);
+        let passing = self.passing.into_iter().filter_map(Layer::leave);
+        let passing = passing.map(|(path, lock)| (lock, path));
+        lasting.chain(passing).unzip()
     }
 }
 
@@ -114,12 +165,43 @@ impl Lasting {
 impl Caches {
     /// Caches beneath this directory of state.
     pub(super) fn new(state: &Path) -> Caches {
-        Caches { place: state.join("caches"), found: OnceLock::new() }
+        let place = state.join("caches");
+        Caches {
+            place,
+            kinds: &CACHES,
+            own: "/run/cache",
+            shows_copy: false,
+            found: OnceLock::new(),
+        }
+    }
+
+    /// The settings of a session, in this directory.
+    pub(super) fn of_session(place: PathBuf) -> Caches {
+        Caches {
+            place,
+            kinds: &SETTINGS,
+            own: "/run/home",
+            shows_copy: true,
+            found: OnceLock::new(),
+        }
     }
 
     /// Where they are: nobody's business inside a sandbox.
     pub(super) fn place(&self) -> &Path {
         &self.place
+    }
+
+    /// Whether a command has written anything there: whoever only reads has to be shown it then.
+    pub(super) fn hold_something(&self) -> bool {
+        let any = |path: PathBuf, sealed: &[&str]| {
+            let entries = fs::read_dir(path).into_iter().flatten().flatten();
+            entries.map(|it| it.file_name()).any(|it| !sealed.iter().any(|name| it == **name))
+        };
+        any(self.place.join("own"), &[])
+            || self.kinds.iter().any(|kind| {
+                let sealed = SEALED.iter().find(|it| it.0 == kind.name).map_or(&[][..], |it| it.1);
+                any(self.place.join(kind.name).join("upper"), sealed)
+            })
     }
 
     /// Gives a plan its caches. A command that goes on in the background takes the copy from nobody.
@@ -145,15 +227,21 @@ impl Caches {
             }
         };
         for (name, lower) in &found.there {
-            plan.stage.push(staging(&place, name, lower)?);
+            let copy = self.place.join(name).join("upper");
+            let covered = self.shows_copy && place != self.place && copy.is_dir();
+            let covers = if covered { vec![copy] } else { Vec::new() };
+            plan.stage.push(Staging { covers, ..staging(&place, name, lower)? });
+            let sealed = SEALED.iter().filter(|it| it.0 == *name).flat_map(|it| it.1);
+            plan.sealed.extend(sealed.map(|it| lower.join(it)));
         }
-        let own = place.join("own");
+        let own = if self.shows_copy { self.place.join("own") } else { place.join("own") };
         private(&own)?;
-        plan.mounts.push(PrivateMount { source: own, target: OWN.into() });
+        plan.mounts.push(PrivateMount { source: own, target: self.own.into() });
         for (variable, name) in &found.instead {
             plan.env.retain(|(it, _)| it != variable);
-            plan.env.push(((*variable).into(), format!("{OWN}/{name}").into()));
+            plan.env.push(((*variable).into(), format!("{}/{name}", self.own).into()));
         }
+        let (lasting, passing) = (lasting.into_iter().collect(), passing.into_iter().collect());
         Ok(Some(CacheLayers { lasting, passing }))
     }
 
@@ -206,7 +294,7 @@ impl Caches {
         place: &Path,
     ) -> io::Result<FoundCaches> {
         let mut found = FoundCaches::default();
-        for kind in &KINDS {
+        for kind in self.kinds {
             let lower = directory(kind, home, &settings.env);
             let usable = match &lower {
                 Some(lower) => self.is_usable(kind, lower, settings, capabilities, place)?,

@@ -3,6 +3,7 @@
 //! ```text
 //! STATE/tmp/NAME/lock    held by every process that uses it; its time is that of the last use
 //! STATE/tmp/NAME/root    what commands see as /tmp
+//! STATE/tmp/NAME/home    what programs write for themselves below the home
 //! ```
 
 use std::{
@@ -29,7 +30,7 @@ use rustix::{
     io::Errno,
 };
 
-use super::private;
+use super::{caches::Caches, private};
 use crate::owner::{OwnerClient, OwnerError};
 
 /// What commands see as `/tmp`, in the directory of a session.
@@ -52,6 +53,8 @@ pub(super) struct SandboxSessions {
 #[derive(Debug)]
 pub(super) struct SandboxSession {
     tmp: Option<Tmp>,
+    /// What programs write for themselves below the home.
+    home: Option<Caches>,
     network: OnceLock<Option<SharedNetwork>>,
     over: AtomicBool,
 }
@@ -87,7 +90,9 @@ impl SandboxSessions {
         hex.truncate(24);
         let tmp = Tmp::open(self.place.join(hex), most);
         let tmp = tmp.inspect_err(|err| tracing::warn!("no /tmp that lasts: {err}")).ok();
-        let new = SandboxSession { tmp, network: OnceLock::new(), over: AtomicBool::new(false) };
+        let home = tmp.as_ref().map(|it| Caches::of_session(it.path.join("home")));
+        let (network, over) = (OnceLock::new(), AtomicBool::new(false));
+        let new = SandboxSession { tmp, home, network, over };
         let new = Arc::new(new);
         open.insert(name.to_owned(), new.clone());
         new
@@ -143,6 +148,11 @@ impl SandboxSession {
             }
         }
         plan.tmp = Some(root);
+    }
+
+    /// What programs write for themselves below the home, where it lasts.
+    pub(super) fn home(&self) -> Option<&Caches> {
+        self.home.as_ref()
     }
 
     /// The network of the session: that of its owner, or one that is made when it is first wanted.

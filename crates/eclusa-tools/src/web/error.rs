@@ -56,9 +56,7 @@ pub enum WebError {
         why: String,
     },
     /// A redirect gives up encryption.
-    #[error(
-        "`{from}` redirects to `{to}`, which is not encrypted; such a redirect is not followed"
-    )]
+    #[error("`{from}` redirects to `{to}`, which is not encrypted; redirect refused")]
     Downgrade {
         /// From where.
         from: String,

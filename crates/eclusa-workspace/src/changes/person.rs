@@ -1,7 +1,12 @@
 //! Changes as a person sees them before saying yes: nothing hidden, nothing that passes for
 //! something else, and never more than can be read.
 
-use std::{borrow::Cow, fmt::Write, path::PathBuf};
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    fmt::Write,
+    path::{Path, PathBuf},
+};
 
 use super::{
     Diff, Node,
@@ -10,6 +15,7 @@ use super::{
     line_ends::LineEnds,
     lines::{Compared, Sign},
     names::readable,
+    order::natural,
 };
 use eclusa_text::one_line;
 
@@ -24,7 +30,9 @@ impl Diff<'_> {
     /// there are no contents that cannot be shown as lines.
     pub fn shown_whole(&self) -> (String, bool) {
         let mut page = PageLines { out: String::new(), room: self.bounds.shown, whole: true };
-        for part in &self.parts {
+        let mut parts: Vec<&Part<'_>> = self.parts.iter().collect();
+        parts.sort_by(|a, b| natural(&a.change.path, &b.change.path));
+        for part in parts {
             page.part(part);
         }
         let whole = page.whole && page.out.len() < self.bounds.shown;
@@ -37,10 +45,16 @@ impl Diff<'_> {
     ///
     /// [`Changes::choices`]: super::Changes::choices
     pub fn shown_choices(&self) -> Vec<(PathBuf, String)> {
+        let mut parts: HashMap<&Path, Vec<&Part<'_>>> = HashMap::with_capacity(self.parts.len());
+        for part in &self.parts {
+            parts.entry(part.change.path.as_path()).or_default().push(part);
+        }
         let mut page = PageLines { out: String::new(), room: self.bounds.shown, whole: true };
         let mut shown = Vec::new();
-        for path in self.changes.choices() {
-            for part in self.parts.iter().filter(|it| it.change.path == path) {
+        let mut choices = self.changes.choices();
+        choices.sort_by(|a, b| natural(a, b));
+        for path in choices {
+            for part in parts.get(path).into_iter().flatten() {
                 page.part(part);
             }
             shown.push((path.to_owned(), std::mem::take(&mut page.out)));

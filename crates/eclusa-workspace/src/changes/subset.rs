@@ -21,7 +21,8 @@ impl Changes {
         }
         let left = self.left();
         let is_choice = |it: &&Change| {
-            let around = is_directory_that_comes_or_goes(it) && self.beneath(&it.path).count() > 0;
+            let around =
+                is_directory_that_comes_or_goes(it) && self.beneath(&it.path).next().is_some();
             !around && !left.contains(it.path.as_path())
         };
         self.iter().filter(is_choice).map(|it| it.path.as_path()).collect()

@@ -5,14 +5,16 @@ use std::{
     borrow::Cow,
     fs::File,
     io::{self, Read},
+    path::Path,
+    sync::Arc,
 };
 
 use super::{
-    Workspace,
-    parents::{self, Parents},
+    IoFailure, Workspace, directory,
+    parents::{self, Parents, RootDirs},
     stat,
 };
-use crate::{Change, Content, Contents, FileNode, Node, Side};
+use crate::{Change, Content, Contents, FileNode, Node, Side, places::GIT};
 
 impl Contents for Workspace {
     fn content<'a>(&'a self, change: &'a Change, side: Side) -> io::Result<Cow<'a, [u8]>> {
@@ -25,9 +27,9 @@ impl Contents for Workspace {
         };
         match &file.content {
             Content::Bytes(bytes) => Ok(Cow::Borrowed(bytes)),
-            Content::At(path) | Content::Staged(path) => whole(File::open(path)?, file),
+            Content::At(path) | Content::Staged(path) => whole(stat::open_at(path)?, file),
             Content::InPlace => {
-                let root = self.root_dirs().map_err(io::Error::other)?;
+                let root = self.dirs_of(&change.path).map_err(io::Error::other)?;
                 let parent = Parents::new(&root).of(&change.path)?;
                 whole(stat::open_file(&*parent, parents::name(&change.path))?, file)
             }
@@ -35,9 +37,21 @@ impl Contents for Workspace {
     }
 }
 
+impl Workspace {
+    /// Where this path is: a repository elsewhere has nothing but what is beneath `.git`.
+    fn dirs_of(&self, path: &Path) -> Result<RootDirs, IoFailure> {
+        match path.starts_with(GIT) {
+            true => self.root_dirs(),
+            false => Ok(RootDirs { root: Arc::new(directory(&self.root)?), linked: None }),
+        }
+    }
+}
+
 /// All of a file, and not more than was there when it was looked at: whoever asks has bounded that.
 fn whole(opened: File, file: &FileNode) -> io::Result<Cow<'static, [u8]>> {
+    let most = file.size.saturating_add(1);
     let mut bytes = Vec::new();
-    opened.take(file.size.saturating_add(1)).read_to_end(&mut bytes)?;
+    bytes.try_reserve_exact(usize::try_from(most).map_err(io::Error::other)?)?;
+    opened.take(most).read_to_end(&mut bytes)?;
     Ok(Cow::Owned(bytes))
 }

@@ -40,7 +40,29 @@ const BUSY: u64 = 8;
 const TALLY: u64 = 16;
 
 /// The lock, held. It is given back when dropped, and by the kernel when the process dies.
-pub(crate) struct LockGuard<'a>(MutexGuard<'a, LockInner>);
+pub(crate) struct LockGuard<'a> {
+    inner: MutexGuard<'a, LockInner>,
+    /// The lock of the repository that other working trees share, held as long.
+    _repository: Option<OwnedFd>,
+}
+
+/// Waits for the lock that all working trees of a repository have in common, which is on the directory that they
+/// share: each has a state of its own, and what they change of the repository is one thing. `None` where there is no
+/// such directory, or its filesystem knows no locks; git's own locks hold there.
+pub(crate) fn hold_repository(common: &Path) -> Option<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let directory = rustix::fs::open(common, flags, Mode::empty()).ok()?;
+    loop {
+        match rustix::fs::flock(&directory, FlockOperation::LockExclusive) {
+            Ok(()) => return Some(directory),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(err) => {
+                tracing::debug!(%err, "a repository cannot be locked for all its working trees");
+                return None;
+            }
+        }
+    }
+}
 
 impl Lock {
     /// Opens the lock file in a state directory.
@@ -67,12 +89,15 @@ impl Lock {
         }
     }
 
-    /// Waits for the lock.
-    pub(crate) fn hold(&self) -> io::Result<LockGuard<'_>> {
+    /// Waits for the lock, and then for that of the repository in this directory.
+    pub(crate) fn hold(&self, common: &Path) -> io::Result<LockGuard<'_>> {
         let inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             match rustix::fs::flock(&inner.file, FlockOperation::LockExclusive) {
-                Ok(()) => return Ok(LockGuard(inner)),
+                Ok(()) => {
+                    let _repository = hold_repository(common);
+                    return Ok(LockGuard { inner, _repository });
+                }
                 Err(rustix::io::Errno::INTR) => {}
                 Err(err) => return Err(err.into()),
             }
@@ -84,7 +109,7 @@ impl LockGuard<'_> {
     /// The last number given, and whether the transaction that has it may be unfinished.
     fn read(&self) -> io::Result<(u64, bool)> {
         let mut bytes = [0; 9];
-        match self.0.file.read_exact_at(&mut bytes, 0) {
+        match self.inner.file.read_exact_at(&mut bytes, 0) {
             Ok(()) => {
                 let [number @ .., busy] = bytes;
                 Ok((u64::from_le_bytes(number), busy != 0))
@@ -96,7 +121,7 @@ impl LockGuard<'_> {
 
     fn write(&self, number: u64, busy: bool) -> io::Result<()> {
         let [a, b, c, d, e, f, g, h] = number.to_le_bytes();
-        self.0.file.write_all_at(&[a, b, c, d, e, f, g, h, u8::from(busy)], 0)
+        self.inner.file.write_all_at(&[a, b, c, d, e, f, g, h, u8::from(busy)], 0)
     }
 
     /// True when whoever had the lock before died in the middle.
@@ -109,7 +134,7 @@ impl LockGuard<'_> {
         let number = self.read()?.0 + 1;
         self.write(number, true)?;
         if sync {
-            self.0.file.sync_data()?;
+            self.inner.file.sync_data()?;
         }
         Ok(number)
     }
@@ -122,21 +147,21 @@ impl LockGuard<'_> {
         number: u64,
         list: impl FnOnce() -> Result<HashSet<u64>, E>,
     ) -> Result<bool, E> {
-        if self.0.known.is_none() || self.0.known != number.checked_sub(1) {
-            self.0.calls = list()?;
+        if self.inner.known.is_none() || self.inner.known != number.checked_sub(1) {
+            self.inner.calls = list()?;
         }
-        self.0.known = Some(number);
-        Ok(self.0.calls.contains(&call))
+        self.inner.known = Some(number);
+        Ok(self.inner.calls.contains(&call))
     }
 
     /// A call has made its transaction.
     pub(crate) fn made(&mut self, call: u64) {
-        self.0.calls.insert(call);
+        self.inner.calls.insert(call);
     }
 
     /// A transaction keeps so many bytes more. What was never counted stays so.
     pub(crate) fn add_kept(&self, bytes: u64) -> io::Result<()> {
-        let Some(KeptTally { bytes: had, since }) = tally(&self.0.file)? else { return Ok(()) };
+        let Some(KeptTally { bytes: had, since }) = tally(&self.inner.file)? else { return Ok(()) };
         self.set_tally(KeptTally { bytes: had.saturating_add(bytes), since: since + 1 })
     }
 
@@ -146,7 +171,7 @@ impl LockGuard<'_> {
         let (bytes, since) = text.split_at_mut(8);
         bytes.copy_from_slice(&tally.bytes.to_le_bytes());
         since.copy_from_slice(&tally.since.to_le_bytes());
-        self.0.file.write_all_at(&text, TALLY)
+        self.inner.file.write_all_at(&text, TALLY)
     }
 
     /// Nothing is unfinished, and no number up to this one will be given again.
@@ -198,6 +223,9 @@ pub(crate) fn mark(lock: &File, busy: bool) -> io::Result<()> {
 impl Drop for LockGuard<'_> {
     fn drop(&mut self) {
         // The kernel would do it when the file is closed; a failure here has no cure.
-        let _ = rustix::fs::flock(&self.0.file, FlockOperation::Unlock);
+        let _ = rustix::fs::flock(&self.inner.file, FlockOperation::Unlock);
     }
 }
+
+#[cfg(test)]
+mod tests;

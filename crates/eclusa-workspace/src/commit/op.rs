@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    os::unix::fs::MetadataExt as _,
     path::{Component, Path, PathBuf},
 };
 
@@ -9,7 +10,7 @@ use super::{
     CommitError,
     stat::{Expected, Kind, NodeContent},
 };
-use crate::{Change, Changes, Content, Node};
+use crate::{Change, Changes, Content, Node, places::Places};
 
 /// One step. INVARIANT: it can be taken back by renames alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,6 +133,16 @@ pub(crate) fn arrange<'a>(goals: impl Iterator<Item = PathGoal<'a>>) -> Vec<Item
     }
     join_moves(&mut items);
     items
+}
+
+/// A file that has other names, which may be anywhere, keeps its mode there: a copy takes its place here.
+pub(crate) fn leave_other_names(items: &mut [Item<'_>], places: &Places) {
+    for Item { op, source } in items.iter_mut().filter(|it| it.op.act == StepKind::Mode) {
+        let known = places.at(&op.path).symlink_metadata();
+        if known.is_ok_and(|it| it.is_file() && it.nlink() > 1) {
+            (op.act, *source) = (StepKind::Swap, Some(Source::Workspace(op.path.clone())));
+        }
+    }
 }
 
 /// Of what leaves one path and comes to another that was free, as it is, arrival and departure

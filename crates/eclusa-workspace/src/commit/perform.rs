@@ -65,7 +65,8 @@ impl Workspace {
             true => Cow::Borrowed(changes),
             false => Cow::Owned(git::rebase(&places, changes, &runs, self)),
         };
-        let items = op::plan(&changes)?;
+        let mut items = op::plan(&changes)?;
+        op::leave_other_names(&mut items, &places);
         self.note_hooks(call, &changes)?;
         if !items.is_empty() {
             let intent = Intent { call, undoes: &[], irreversible: None, git: &runs };

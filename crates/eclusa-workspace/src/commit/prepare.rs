@@ -92,7 +92,7 @@ struct Slot<'a> {
 fn open<'a>(source: &'a Source<'_>, parents: &mut Parents<'_>) -> io::Result<Box<dyn Read + 'a>> {
     Ok(match source {
         Source::Bytes(bytes) => Box::new(*bytes),
-        Source::File(path) | Source::Staged(path) => Box::new(File::open(path)?),
+        Source::File(path) | Source::Staged(path) => Box::new(stat::open_at(path)?),
         Source::Packed(path) => Box::new(packed::unpack(File::open(path)?)),
         Source::Workspace(path) => {
             Box::new(stat::open_file(&*parents.of(path)?, parents::name(path))?)

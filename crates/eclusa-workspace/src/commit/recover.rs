@@ -62,7 +62,8 @@ impl Workspace {
 
     /// Finishes or takes back what died in the middle. Doing it twice does no harm.
     pub fn recover(&self) -> Result<Recovered, IoFailure> {
-        let held = self.ready()?.lock.hold().map_err(IoFailure::at("lock", self.state()))?;
+        let held = self.ready()?.lock.hold(&self.places().repository());
+        let held = held.map_err(IoFailure::at("lock", self.state()))?;
         self.recover_held(&held)
     }
 

@@ -8,7 +8,7 @@ use std::{
         fd::{AsFd, OwnedFd},
         unix::ffi::OsStringExt,
     },
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat as RawStat};
@@ -184,6 +184,16 @@ impl NodeContent {
 pub(crate) fn open_file(dir: impl AsFd, name: &OsStr) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     Ok(File::from(rustix::fs::openat(dir, name, flags, Mode::empty())?))
+}
+
+/// Opens a file at a path for reading, never waiting for a pipe. A device is none.
+pub(crate) fn open_at(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("it is not a file")),
+    }
 }
 
 /// Opens a file that is kept in a slot, where nobody else has business, whatever its mode.

@@ -120,7 +120,10 @@ fn names(places: &Places, changes: &Changes, runs: &[GitRun]) -> Vec<PathBuf> {
             }
         };
         for rest in ["index", "HEAD"] {
-            if changes.get(&run.path(rest)).is_some() {
+            // A branch goes, and nobody may change to it meanwhile.
+            let goes = || run.refs.iter().any(|it| it.new.is_none());
+            let rests = rest == "HEAD" && (run.head.is_some() || goes());
+            if rests || changes.get(&run.path(rest)).is_some() {
                 lock(rest);
             }
         }

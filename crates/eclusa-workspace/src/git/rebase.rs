@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use eclusa_git::{packed_refs, read_small};
+use eclusa_git::{common_directory, has_object, is_whole_object, packed_refs, read_small};
 
 use super::{GitRun, MAX_READ, RefMove, after, staged};
 use crate::{Change, Changes, Content, ContentDigest, Contents, FileNode, Node, places::Places};
@@ -39,6 +39,8 @@ pub(crate) fn rebase(
     }
     for run in runs {
         refs(places, changes, run, &mut all);
+        let spoiled = spoiled(places, changes, run).into_iter();
+        all.extend(spoiled.map(|it| (it.path.clone(), it)));
     }
     let made: BTreeSet<PathBuf> = all
         .values()
@@ -85,11 +87,22 @@ fn fitted(
     }
     if let Some(rest) = rest.strip_prefix("objects/") {
         let info = rest.starts_with("info/");
+        let is_whole = || {
+            let file = read_small(&places.at(&change.path), MAX_READ);
+            let loose = rest.split_once('/').filter(|(first, _)| first.len() == 2);
+            match (loose, file) {
+                (Some((first, name)), Some(file)) => {
+                    is_whole_object(&format!("{first}{name}"), &file)
+                }
+                _ => true,
+            }
+        };
         return match (&change.after, now()) {
             // Somebody may need it by now.
             (None, _) => None,
             (Some(_), Some(now)) if info => over(Some(now)),
-            // Its name says what is in it.
+            // Its name says what is in it, unless whoever wrote it did not come to its end.
+            (Some(_), Some(now)) if !is_whole() => over(Some(now)),
             (Some(_), Some(_)) => None,
             (Some(_), None) => over(None),
         };
@@ -175,6 +188,64 @@ fn refs(places: &Places, changes: &Changes, run: &GitRun, all: &mut BTreeMap<Pat
         let path = packed_path;
         all.insert(path.clone(), Change { path, from: None, before, after });
     }
+}
+
+/// What a run rests on besides what it changes, and is no longer so: told as conflicts.
+fn spoiled(places: &Places, changes: &Changes, run: &GitRun) -> Vec<Change> {
+    // Expected is another file than is there. What changes nothing is no change, so it is to have another mode.
+    let expected = |rest: &str, text: &str| {
+        let node = |mode| Some(Node::File(FileNode::new(text.as_bytes().to_vec(), mode)));
+        Change { path: run.path(rest), from: None, before: node(0o644), after: node(0o600) }
+    };
+    let says = |rest: &str| {
+        let text = read_small(&places.at(&run.path(rest)), MAX_READ)?;
+        Some(String::from_utf8_lossy(&text).into_owned())
+    };
+    let unchanged = |rest: &str| changes.get(&run.path(rest)).is_none();
+    let mut found = Vec::new();
+    if let Some(head) = &run.head
+        && unchanged("HEAD")
+        && says("HEAD").as_ref() != Some(head)
+    {
+        found.push(expected("HEAD", head));
+    }
+    if run.crossed {
+        found.push(expected("HEAD", ""));
+    }
+    // Somebody works on a branch that goes: git lets nobody delete it then.
+    let trees = fs::read_dir(places.at(&run.path("worktrees"))).into_iter().flatten().flatten();
+    let trees = trees.filter_map(|it| it.file_name().into_string().ok());
+    // Where the run itself was on it, it went by another way, which `head` holds.
+    let own = run.head.is_none().then(|| "HEAD".to_owned());
+    for head in trees.map(|it| format!("worktrees/{it}/HEAD")).chain(own) {
+        let said = says(&head).unwrap_or_default();
+        let branch = said.strip_prefix("ref:").map(str::trim);
+        let goes = run.refs.iter().any(|it| it.new.is_none() && Some(it.name.as_str()) == branch);
+        if goes && unchanged(&head) {
+            found.push(expected(&head, ""));
+        }
+    }
+    // Git may have thrown away by now what a ref is to name.
+    // `.git` itself may be a file that names the repository.
+    let objects = places.at(&run.path("objects"));
+    let common = common_directory(objects.parent().unwrap_or(&objects));
+    for id in run.refs.iter().filter_map(|it| it.new.as_deref()) {
+        let comes = |it: &Change| {
+            let rest = it.path.to_str().unwrap_or_default();
+            let packed = rest.contains("/objects/pack/");
+            it.after.is_some() && (packed || rest.ends_with(&object(id)))
+        };
+        if !changes.iter().any(comes) && !has_object(&common, id) {
+            found.push(expected(&object(id), ""));
+        }
+    }
+    found
+}
+
+/// Where an object lies by itself.
+fn object(id: &str) -> String {
+    let (first, rest) = id.split_at_checked(2).unwrap_or((id, ""));
+    format!("objects/{first}/{rest}")
 }
 
 /// Whether this file is a ref that says this.

@@ -10,7 +10,10 @@ use std::{
 
 use serde_json::json;
 
-use super::{MAX_BYTES, MAX_RUNS, PendingError, PendingOutcome, PendingRun, PendingTerms};
+use super::{
+    PendingError, PendingOutcome, PendingRun, PendingTerms,
+    room::{MAX_BYTES, MAX_RUNS},
+};
 use crate::{Change, Changes, Content, Durability, FileNode, Node, Workspace};
 
 struct World {
@@ -38,7 +41,8 @@ impl World {
     }
 
     fn keep(&self, call: u64, changes: &Changes, asked: bool) -> Result<PendingRun, PendingError> {
-        let terms = PendingTerms { asked, keep: Duration::from_secs(60) };
+        let keep = Duration::from_secs(60);
+        let terms = PendingTerms { asked, keep, survives: Durability::PowerLoss };
         self.workspace.keep_pending(call, json!({"call": call}), changes, terms)
     }
 }

@@ -55,7 +55,7 @@ impl Workspace {
             if git || file.size > MAX_CONTENT.min(room) {
                 continue;
             }
-            let Ok(bytes) = read_file(&self.root().join(&change.path)) else { continue };
+            let Ok(bytes) = read_file(&self.root().join(&change.path), file.size) else { continue };
             // Somebody may have been quicker.
             if ContentDigest::of(&bytes) == file.digest {
                 index.push((blake3::Hash::from_bytes(file.digest.0).to_string(), bytes.len()));
@@ -118,12 +118,13 @@ pub(super) fn read(state: &Path, call: u64) -> AfterImages {
     read().unwrap_or_default()
 }
 
-/// A file of the workspace. Nothing else is waited for, and no link followed.
-fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+/// A file of the workspace that should be so long. Nothing else is waited for, and no link followed.
+fn read_file(path: &Path, size: u64) -> io::Result<Vec<u8>> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = fs::File::from(rustix::fs::open(path, OFlags::RDONLY | flags, Mode::empty())?);
-    let mut bytes = Vec::new();
-    file.take(MAX_CONTENT + 1).read_to_end(&mut bytes)?;
+    let most = size.min(MAX_CONTENT) + 1;
+    let mut bytes = Vec::with_capacity(usize::try_from(most).unwrap_or_default());
+    file.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -157,7 +157,7 @@ fn tool(question: &Question, page: &mut lines::Page) {
     }
     // What is shown before it is applied, and undone if it must be, is not hard to take back.
     if question.destructive && question.preview().is_none() {
-        page.line(Role::Warning, "warning: what this tool does is hard to take back".to_owned());
+        page.line(Role::Warning, "warning: what this tool does cannot be undone".to_owned());
     }
 }
 

@@ -16,6 +16,9 @@ pub use logged::{LoggedApproval, LoggedChanges, LoggedReason};
 
 use logged::{reasons, text};
 
+/// The answer where rules let changes pass that nobody was asked about.
+pub(crate) const UNASKED: &str = "unasked";
+
 /// One call: everything that its records say of it.
 #[derive(Debug, Clone)]
 pub struct CallRecord {
@@ -286,11 +289,16 @@ impl CallRecord {
         self.approval_of_call().or_else(|| self.changes()?.approval())
     }
 
-    /// True when a person was to answer about it. An answer that was remembered and an allowance
-    /// are there so that nobody is asked.
+    /// True when nobody was asked because rules let its changes pass: what a job wrote by itself.
+    pub fn is_unasked(&self) -> bool {
+        self.approval().is_some_and(|it| it.answer() == UNASKED)
+    }
+
+    /// True when a person was to answer about it. An answer that was remembered, an allowance and
+    /// rules that let changes pass are there so that nobody is asked.
     pub fn was_asked(&self) -> bool {
-        let earlier = |it: &LoggedApproval<'_>| ["remembered", "allowance"].contains(&it.answer());
-        self.approval().is_some_and(|it| !earlier(&it))
+        let nobody = ["remembered", "allowance", UNASKED];
+        self.approval().is_some_and(|it| !nobody.contains(&it.answer()))
     }
 
     /// What it would change in the workspace, and what became of that.

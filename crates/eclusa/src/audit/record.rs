@@ -97,9 +97,7 @@ impl Record {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
     /// A number is missing or out of order.
-    #[error(
-        "record {found} stands where record {expected} should: records were dropped, added or swapped"
-    )]
+    #[error("expected record {expected}, found {found}: records were dropped, added or swapped")]
     Order {
         /// The number that should come next.
         expected: u64,

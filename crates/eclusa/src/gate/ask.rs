@@ -11,7 +11,7 @@ use crate::{
     Answer, AnswerGiven, Decision, Grant, Hash, Policy as _, Preview, Question, Reason, ReasonId,
     Rules, Run, Source, Stop, Validated, Verdict,
     approve::{QuestionAbout, STAGING, votes::opens},
-    audit::trail::Trail,
+    audit::trail::{ChangesOutcome, Trail},
     gate::{
         Setup, allowance,
         judge::{can_stage, judge},
@@ -160,6 +160,7 @@ pub(crate) async fn ask_about_changes(
     let approval = inquiry.conclude(&outcome, opens);
     trail.changes.iter_mut().for_each(|it| it.approval = Some(approval.clone()));
     if let (Err(Stop::Parked(_)), Some(keeping)) = (&outcome, keeping) {
+        trail.changes.iter_mut().for_each(|it| it.outcome = ChangesOutcome::Pending);
         trail.warnings.extend(keeping.behind().await);
     }
     let said = match outcome? {

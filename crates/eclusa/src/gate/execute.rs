@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use crate::{
     CallNesting, Events, Gate, Job, Mode, Output, Permit, Policy, Registry, Reply, Run,
     SessionError, Stop, ToolCall, Validated,
-    gate::{ask::hosts::ask_about_hosts, judge::can_stage, ledger::Started},
+    gate::{ask::hosts::ask_about_hosts, judge::can_stage, ledger::Started, take::TakeYes},
     tool::{Chamber, FinishedJob, OpenedHosts},
 };
 
@@ -53,6 +53,14 @@ impl Chamber for Gate {
 
     fn mark_tainted(&self, how: &str) -> Result<(), SessionError> {
         Gate::mark_tainted(self, how)
+    }
+
+    fn take_unasked(&self, call: u64) -> Option<BoxFuture<'static, Reply>> {
+        let (run, setup) = (Gate::run(self), self.setup());
+        let applies =
+            !run.ahead && !run.dry_run && setup.rehearsal.is_none() && setup.delegate.is_none();
+        let gate = applies.then(|| self.clone())?;
+        Some(Box::pin(async move { gate.take(call, TakeYes::Unasked).await }))
     }
 
     fn pass(&self, run: Run, call: ToolCall) -> BoxFuture<'static, Reply> {

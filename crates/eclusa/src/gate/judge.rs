@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::{
     Decision, Origin, Reason, Run, Source, Validated, Verdict,
-    gate::Setup,
+    gate::{Setup, ask::required},
     policy::{plainly, written_hosts},
 };
 
@@ -49,7 +49,7 @@ pub(crate) fn judge(setup: &Setup, run: &Run, call: &Validated) -> Verdict {
             verdict.decision = Decision::Ask;
         }
     }
-    run.mode_in_force().apply(verdict)
+    required::with_least_proof(setup, run.mode_in_force().apply(verdict))
 }
 
 /// True when nobody can be asked about hosts while this call runs: whoever answers does so before,

@@ -9,7 +9,7 @@ use crate::{
     Changes, Decision, Effects, JudgeContext, Mode, Node, PermissionClass, Policy as _, Reason,
     RepositoryFacts, Rules, Run, Source, Touch, Validated, Verdict,
     audit::trail::Trail,
-    gate::{Setup, allowance::is_by_rule},
+    gate::{Setup, allowance::is_by_rule, ask::required},
 };
 
 /// What the rules say of the changes. A policy that panics has denied.
@@ -46,11 +46,12 @@ pub(super) fn judged(
         }])
     });
     let verdict = if approved && declared { answered(verdict, before) } else { verdict };
-    match run.mode_in_force() {
+    let verdict = match run.mode_in_force() {
         // It has asked about the call already.
         Mode::ConfirmAll => verdict,
         mode => mode.apply(verdict),
-    }
+    };
+    required::with_least_proof(setup, verdict)
 }
 
 /// What holds of changes that no rule speaks of, after this verdict on the call.

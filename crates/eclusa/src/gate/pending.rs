@@ -201,7 +201,8 @@ impl<'a> Keeping<'a> {
     /// is asked.
     pub(super) async fn keep(&self, question: &str) -> Result<PendingRef, Stop> {
         let keep = || async {
-            let terms = PendingTerms { asked: true, keep: self.setup.limits.keep };
+            let (keep, survives) = (self.setup.limits.keep, self.setup.durability);
+            let terms = PendingTerms { asked: true, keep, survives };
             let run = self.write(question, terms).await?;
             let reference = PendingRef { call: run.call, sha256: run.sha256 };
             let dropped = run.dropped;

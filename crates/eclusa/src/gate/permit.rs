@@ -74,7 +74,7 @@ pub(crate) async fn decide(
         (trail.uses.approved, trail.uses.files) = (false, None);
         let verdict =
             trail.verdict.insert(asked_by_reviewers(&trail.review_questions, run, verdict));
-        if run.dry_run {
+        if run.dry_run || run.watched {
             let verdict = verdict.clone();
             return Err(Stop::DryRun { verdict, would: described(call.call()) });
         }

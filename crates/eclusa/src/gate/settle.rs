@@ -30,6 +30,8 @@ use crate::{
     stop::Decider,
 };
 
+mod unasked;
+
 /// A call whose changes to the workspace were judged, and committed or discarded.
 pub struct Settled {
     call: Validated,
@@ -193,6 +195,7 @@ impl Settling<'_> {
         let mut moment = call.context().clone();
         for _ in 0..MAX_OVERTAKEN {
             let Decided { part, asked } = match &*taken {
+                Some(taken) if taken.unasked => self.decide_unasked(taken, &moment, trail).await?,
                 Some(taken) => self.decide_taken(taken, &moment, trail).await?,
                 None => self.decide(&moment, trail).await?,
             };

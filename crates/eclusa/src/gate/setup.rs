@@ -8,7 +8,7 @@ use arc_swap::ArcSwap;
 use super::rehearsal::Rehearsal;
 use crate::{
     Approver, ArgsInLog, AuditSink, Changes, Checkpoint, Clock, DelegateError, Durability, Events,
-    MemoryLog, Metrics, ModeRule, OnNoApprover, Policy, PreflightStep, Questions, Redactor,
+    MemoryLog, Metrics, ModeRule, OnNoApprover, Policy, PreflightStep, Proof, Questions, Redactor,
     Registry, ReverseThinker, ReviewCache, Reviewer, Rules, SignerDirectory, Spool, SystemClock,
     Tally, Workspace,
     approve::{
@@ -37,6 +37,8 @@ pub struct Limits {
     pub approval: Duration,
     /// How long a question is kept that nobody waits for, and a yes that nobody has taken.
     pub keep: Duration,
+    /// How sure it must be who answers, whatever rules say.
+    pub proof: Proof,
     /// Time for each reviewer.
     pub review: Duration,
     /// Time for a checkpoint, and for reverse thinking.
@@ -75,6 +77,7 @@ impl Default for Limits {
             depth: 4,
             approval: Duration::from_secs(600),
             keep: KEEP,
+            proof: Proof::Word,
             review: Duration::from_secs(30),
             checkpoint: Duration::from_secs(120),
             audit: Duration::from_secs(15),

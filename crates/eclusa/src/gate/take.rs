@@ -15,7 +15,7 @@ use super::{
 use crate::{
     Answer, AnswerGiven, Gate, Permit, Question, Released, Reply, Reviewed, Stage, Stop, ToolCall,
     approve::{PendingRef, QuestionState, QueueError, QueuedQuestion},
-    audit::body::Approval,
+    audit::{body::Approval, calls::UNASKED},
     gate::ledger::Entry,
     stop::Decider,
     workspace::{PendingError, PendingRun},
@@ -32,6 +32,8 @@ pub enum TakeYes {
     /// That of whoever sits in front of an agent that had it run ahead ([`Run::ahead`](crate::Run)),
     /// and how they were asked; `None` where nobody had to be.
     Ahead(Option<String>),
+    /// Nobody's: the part of it that rules over paths and effects let pass unasked, in every mode.
+    Unasked,
 }
 
 /// A run that is taken, with the yes to it.
@@ -39,6 +41,8 @@ pub(crate) struct TakenRun {
     pub(super) run: PendingRun,
     pub(super) part: ApprovedChanges,
     pub(super) approval: Approval,
+    /// Whether nobody said it, so that only what rules let pass unasked is applied.
+    pub(super) unasked: bool,
     /// Whether a rule may still want somebody else's answer.
     pub(super) typed: bool,
     /// Whether a person has seen it.
@@ -72,7 +76,7 @@ impl Gate {
         entry: &mut Entry<'_>,
         call: Reviewed,
     ) -> Result<NotTaken, Stop> {
-        if self.run.dry_run {
+        if self.run.dry_run || self.run.watched {
             return Ok(NotTaken::Run(call));
         }
         let Some(same) = same_call(&self.setup, &self.run, call.call()).await else {
@@ -124,7 +128,8 @@ impl Gate {
         let lasts = said.answer == Answer::Session && queued.question.offers_edits();
         let (word, binding) = (said.answer.word(), queued.question.binding.clone());
         let approval = approval(word, binding, &said.by, said.question);
-        let taken = TakenRun { run, part, approval, typed: false, seen: true, lasts };
+        let (unasked, typed, seen) = (false, false, true);
+        let taken = TakenRun { run, part, approval, unasked, typed, seen, lasts };
         Ok(Admitted::Taken(permit, Box::new((about, taken))))
     }
 
@@ -151,7 +156,9 @@ impl Gate {
     async fn refuse_take(&self, number: u64, yes: &TakeYes, why: String) -> Reply {
         let (id, tool) = match yes {
             TakeYes::Queued(queued) => (queued.question.call.clone(), queued.question.tool.clone()),
-            TakeYes::Typed(_) | TakeYes::Ahead(_) => (format!("take-{number}"), "apply".to_owned()),
+            TakeYes::Typed(_) | TakeYes::Ahead(_) | TakeYes::Unasked => {
+                (format!("take-{number}"), "apply".to_owned())
+            }
         };
         let call = ToolCall::new(id, tool, serde_json::json!({"pending": number}));
         let (entry, _) = self.ledger.open(&self.run, call.into());
@@ -193,8 +200,9 @@ impl Gate {
         entry.reached(Stage::Permitted);
         let (part, approval, lasts) = self.the_yes(&run, about, &yes, entry).await?;
         let typed = matches!(yes, TakeYes::Typed(_) | TakeYes::Ahead(Some(_)));
-        let seen = !matches!(yes, TakeYes::Ahead(None));
-        let taken = TakenRun { run, part, approval, typed, seen, lasts };
+        let seen = !matches!(yes, TakeYes::Ahead(None) | TakeYes::Unasked);
+        let unasked = matches!(yes, TakeYes::Unasked);
+        let taken = TakenRun { run, part, approval, unasked, typed, seen, lasts };
         self.carry_out_taken(entry, permit, about, taken).await
     }
 
@@ -243,6 +251,10 @@ impl Gate {
                 };
                 let approval = approval(Answer::Once.word(), about.question.clone(), by, None);
                 return Ok((ApprovedChanges::All, approval, false));
+            }
+            TakeYes::Unasked => {
+                let approval = approval(UNASKED, about.question.clone(), "rules", None);
+                return Ok((ApprovedChanges::Unseen, approval, false));
             }
             TakeYes::Queued(queued) => queued,
         };

@@ -180,9 +180,9 @@ impl Script {
         ruled
     }
 
-    /// How it brings text from outside into the session, if it does. `tried`: what only fetches
-    /// is tried without a network, and whoever runs it says if it reached anything after all.
-    pub(super) fn brings(&self, root: &Root, tried: bool) -> Option<&'static str> {
+    /// How it brings text from outside into the session, if it does. `shut`: it runs where every way to
+    /// another machine is seen, and whoever runs it says if it reached one; its name says nothing then.
+    pub(super) fn brings(&self, root: &Root, shut: bool) -> Option<&'static str> {
         self.commands().find_map(|(command, reading)| {
             let reads = || uses(command, reading).filter(|it| it.0 == Access::Read);
             let outside = |word: &Word| {
@@ -190,7 +190,6 @@ impl Script {
                 places.any(|it| matches!(it, Where::Outside))
             };
             let sends = SENDS.contains(&reading.program.as_str());
-            let shut = tried && self.only_fetches(command, reading);
             if reading.class.contains(Class::Network) && !sends && !shut {
                 Some("came from the web")
             } else if reads().any(|it| outside(&it.1)) {
@@ -223,7 +222,7 @@ impl Script {
     /// What is said of a command of it that needs a service which no sandbox has, if there is one.
     pub(crate) fn service(&self) -> Option<String> {
         let needing = self.commands().find(|(_, it)| services::needs(it))?.0;
-        Some(format!("{} {}", display_command(needing), services::GRANT))
+        Some(format!("{} {}", display_command(needing), services::said_of(needing)))
     }
 
     /// True when nothing of the text is in doubt: it has no commands but those that were read.

@@ -32,9 +32,11 @@ pub(super) fn taint_source(
             None
         }
     });
-    // What runs in a sandbox of ours is shut off, and tells what it reached.
-    let tried = call.facts().stages && call.origin() != Origin::Hook;
-    touched.or_else(|| scripts.iter().find_map(|it| it.brings(root, tried)))
+    // What runs in a sandbox of ours is shut off, and tells what it reached. Where this machine cannot hold it,
+    // its text is all that there is.
+    let held = !call.touches().iter().any(|it| matches!(it, Touch::Unheld(_) | Touch::Unknown));
+    let shut = call.facts().stages && call.origin() != Origin::Hook && held;
+    touched.or_else(|| scripts.iter().find_map(|it| it.brings(root, shut)))
 }
 
 /// What a call could do with what is in the session, if it goes beyond this machine.

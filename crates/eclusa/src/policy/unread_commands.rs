@@ -104,7 +104,7 @@ impl Script {
 
     // What it runs is not known, and a person was asked: what it changed is judged as it is.
 
-    pub(in crate::policy) fn runs_any(&self, _programs: &[&str]) -> bool {
+    pub(crate) fn runs_any(&self, _programs: &[&str]) -> bool {
         false
     }
 

@@ -23,6 +23,9 @@ pub struct RepositoryFacts {
     /// Where the repository lies elsewhere: what of it belongs to this working tree alone, beneath `.git`,
     /// such as `worktrees/NAME`. Empty for a submodule. `None`: the repository is in the workspace.
     pub own: Option<String>,
+    /// The working trees that stand inside the workspace, by their names beneath `.git/worktrees`: what git keeps of
+    /// them belongs to the workspace.
+    pub trees: Vec<String>,
 }
 
 /// What git knew of one path.

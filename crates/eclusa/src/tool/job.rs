@@ -67,6 +67,9 @@ pub(crate) trait Chamber: Send + Sync {
     /// cannot be kept.
     fn mark_tainted(&self, how: &str) -> Result<(), SessionError>;
 
+    /// Applies what rules let pass unasked of a run that is kept. `None`: nothing is applied here.
+    fn take_unasked(&self, call: u64) -> Option<BoxFuture<'static, Reply>>;
+
     /// Takes another call through the whole gate, in this run.
     fn pass(&self, run: Run, call: ToolCall) -> BoxFuture<'static, Reply>;
 }
@@ -277,6 +280,11 @@ impl Job {
         self.call.only_reads_files()
     }
 
+    /// True when its shell text runs one of these programs, as far as the text tells.
+    pub fn runs_any(&self, programs: &[&str]) -> bool {
+        self.call.runs_any(programs)
+    }
+
     /// What is said of a call whose shell text needs a service that no sandbox has.
     pub fn needs_service(&self) -> Option<String> {
         self.call.needs_service()
@@ -358,6 +366,12 @@ impl Job {
             self.end_turn();
         }
         reply
+    }
+
+    /// Applies what rules let pass unasked of a run that is kept under this number, as a call of its own. Nobody is
+    /// asked. `None`: nothing is applied in this run.
+    pub async fn take_unasked(&self, call: u64) -> Option<Reply> {
+        Some(self.gate.take_unasked(call)?.await)
     }
 
     /// The tools that a model is shown in this run, by name.

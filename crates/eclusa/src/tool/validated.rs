@@ -167,6 +167,11 @@ impl Validated {
         self.scripts().iter().any(Script::fetches)
     }
 
+    /// True when its shell text runs one of these programs, as far as the text tells.
+    pub fn runs_any(&self, programs: &[&str]) -> bool {
+        self.scripts().iter().any(|it| it.runs_any(programs))
+    }
+
     /// What is said of it where one of its programs needs a service that no sandbox has (`docker`,
     /// `psql`): which one, and what a person can do about it.
     pub fn needs_service(&self) -> Option<String> {

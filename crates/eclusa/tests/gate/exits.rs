@@ -295,6 +295,9 @@ async fn events_tell_the_story_and_hold_nothing_up() {
     ];
     assert_eq!(story, expected);
     assert_eq!(*overheard.lock().unwrap(), heard);
+    world.gate.pass(call("bash", "rm x")).await;
+    let last = std::iter::from_fn(|| events.try_recv().ok()).last();
+    assert!(matches!(last.as_deref(), Some(Event::Ended { code: "denied_by_policy", .. })));
     // A listener that never listens loses the oldest, and the calls go on.
     for _ in 0..2000 {
         world.gate.pass(call("echo", "x")).await;

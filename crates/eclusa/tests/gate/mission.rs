@@ -204,7 +204,7 @@ impl ReverseThinker for Thinker {
     }
 }
 
-/// Shows S3.36.
+/// Shows S3.36, S3.38.
 #[tokio::test]
 async fn nobody_argues_about_a_tool_that_did_not_ask_for_it() {
     let mut world = world();

@@ -61,6 +61,11 @@ fn all() -> Vec<Stop> {
         let would = "`read a.txt`".to_owned();
         all.push(Stop::DryRun { verdict: verdict(decision), would });
     }
+    let would = || "`read a.txt`".to_owned();
+    for decision in [Decision::Ask, Decision::Deny] {
+        let judged = Stop::DryRun { verdict: verdict(decision), would: would() };
+        all.push(Stop::Watched(Box::new(judged)));
+    }
     let discarded: Vec<Stop> = all.iter().map(|it| Stop::Discarded(Box::new(it.clone()))).collect();
     let stopped = [
         Stop::TimedOut(Duration::from_secs(30)),
@@ -95,6 +100,7 @@ fn family(stop: &Stop) -> &'static str {
         Stop::RanAhead => "ran ahead",
         Stop::Instead { .. } => "answered by a person",
         Stop::DryRun { .. } => "dry run",
+        Stop::Watched(_) => "watched",
         Stop::TimedOut(_) => "timed out",
         Stop::TooLate => "too late",
         Stop::Cancelled { .. } => "cancelled",

@@ -270,6 +270,7 @@ fn loose_forms_are_conversions() {
     assert_eq!(Review::from(true), Review::Approve);
     assert_eq!(Review::from(false), Review::Deny("not approved".into()));
     assert_eq!(Review::from(json!(true)), Review::Approve);
+    assert_eq!(Review::from(json!(false)), Review::Deny("not approved".into()));
     assert_eq!(Review::from(json!({"a": 1})), Review::Modify(json!({"a": 1})));
     let result = |approved, modified_value, reason: Option<&str>| {
         Review::from(ReviewResult { approved, modified_value, reason: reason.map(Into::into) })
@@ -321,6 +322,12 @@ async fn every_review_is_on_record() {
     );
     let after = digest(&json!({"text": "b"})).to_string();
     assert_eq!(bodies[0]["reviews"][1]["sha256"], after);
+    // A no has its reason there.
+    let refuses = FnReviewer::input("four", |_| Ok(Review::Deny("not on a Friday".into())));
+    let world = crate::world::world().reviewer(refuses).close();
+    world.gate.pass(call("echo", "a")).await;
+    let review = &world.bodies()[0]["reviews"][0];
+    assert_eq!((&review["said"], &review["why"]), (&json!("deny"), &json!("not on a Friday")));
 }
 
 #[tokio::test]

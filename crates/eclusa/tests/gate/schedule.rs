@@ -1,10 +1,12 @@
 //! The calls of one turn: groups, limits, order, duplicates and abort.
 
-use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, atomic::Ordering::SeqCst};
 
 use eclusa::{call::Malformed, *};
+use futures::future::BoxFuture;
 use proptest::prelude::*;
 use serde_json::json;
+use tokio::sync::Notify;
 
 use crate::world::*;
 
@@ -33,6 +35,7 @@ async fn neighbours_run_together_and_the_rest_alone_in_order() {
 
 #[tokio::test]
 async fn no_more_than_the_limit_run_at_once() {
+    // S1.23
     let mut world = world();
     world.limits.concurrent = 3;
     let world = world.close();
@@ -44,7 +47,7 @@ async fn no_more_than_the_limit_run_at_once() {
 #[tokio::test]
 async fn one_failure_leaves_its_siblings_alone() {
     // S4.37
-    // S0.18, S1.41, W4, E4, A11: each call is independent.
+    // S0.18, S1.41, W4, E4: each call is independent.
     let mut calls = vec![("echo", "x"); 50];
     calls[17] = ("fail", "x");
     calls[18] = ("bash", "rm x");
@@ -62,6 +65,38 @@ async fn one_failure_leaves_its_siblings_alone() {
         };
         assert_eq!(reply.code(), code);
     }
+}
+
+/// Says yes once it is told to.
+struct Told(Arc<Notify>);
+
+impl Approver for Told {
+    fn name(&self) -> &str {
+        "told"
+    }
+    fn ask<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, Result<Answer, NotAsked>> {
+        Box::pin(async {
+            self.0.notified().await;
+            Ok(Answer::Once)
+        })
+    }
+}
+
+/// Shows A11: a person who thinks about one call holds no other up.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_needs_no_answer_does_not_wait_for_its_neighbour() {
+    let mut world = world();
+    let tell = Arc::new(Notify::new());
+    world.setup = world.setup.approvers(vec![Arc::new(Told(tell.clone()))]);
+    let world = world.close();
+    let mut ended = Vec::new();
+    let calls = turn(&[("look", "git a"), ("look", "b")]);
+    let told = |place: usize, reply: Reply| {
+        ended.push((place, reply.code()));
+        tell.notify_one();
+    };
+    world.gate.pass_all_with(calls, told).await;
+    assert_eq!(ended, [(1, "ok"), (0, "ok")]);
 }
 
 #[tokio::test]

@@ -1,6 +1,10 @@
 //! A conversation that is open: its task, the way in, and everything that ends with it.
 
-use eclusa::{Gate, Mode, session::chosen_mode};
+use eclusa::{
+    Gate, Mode,
+    session::chosen_mode,
+    workspace::{Bounds, Diff},
+};
 use eclusa_config::{KeySource, ModelSettings};
 use tokio::{sync::mpsc::UnboundedReceiver, task::JoinHandle};
 
@@ -133,6 +137,14 @@ impl OpenChat {
             conversation: Some(tokio::spawn(conversation.run())),
             running,
         })
+    }
+
+    /// What a call changed, for a person.
+    pub(super) fn diff_of(&self, call: u64) -> Option<String> {
+        let workspace = self.ctx.workspace().ok()?;
+        let changes = workspace.changes(call).ok()?;
+        let diff = Diff::of(&changes, &workspace, Bounds::default()).shown();
+        (!diff.is_empty()).then_some(diff)
     }
 
     /// Ends it: what runs is interrupted and answered, words that have not gone in are kept with what

@@ -37,7 +37,8 @@ pub(super) async fn run(
 ) -> Result<(Exit, Option<String>), Failure> {
     let signals = ChatSignals::new()?;
     let chat = OpenChat::open(global, &choice, None).await?;
-    let (lines, notes) = (EventLines::default(), Vec::new());
+    let lines = EventLines::in_words();
+    let notes = Vec::new();
     let mut plain = PlainChat { global, choice, chat, signals, lines, notes };
     let talked = plain.talk(first).await;
     let id = plain.chat.id.clone();

@@ -1,7 +1,7 @@
 //! A conversation on the screen: keys, events and questions, one at a time.
 
 use std::{
-    collections::VecDeque,
+    collections::{HashSet, VecDeque},
     time::{Duration, Instant},
 };
 
@@ -64,6 +64,8 @@ struct ScreenChat<'a> {
     last_output: String,
     /// How many calls of the turn have changed something.
     changes: usize,
+    /// The calls that a person was asked about.
+    seen: HashSet<String>,
     /// What the model is told with the next words: commands that the person ran.
     notes: Vec<String>,
     /// Commands that wait until the model is done.
@@ -116,6 +118,7 @@ pub(super) async fn run(
         drawn: Instant::now(),
         last_output: String::new(),
         changes: 0,
+        seen: HashSet::new(),
         notes: Vec::new(),
         commands: VecDeque::new(),
         ended: false,

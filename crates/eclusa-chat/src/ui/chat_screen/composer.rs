@@ -1,6 +1,7 @@
 //! The input of a chat: some lines of text, a cursor in them, what was sent before, and pastes that
 //! are folded to a mark.
 
+use super::clusters::{end_after, start_before};
 use crate::ui::screen::layout::width;
 
 #[cfg(test)]
@@ -27,6 +28,14 @@ pub(crate) struct Composer {
     history: Vec<String>,
     /// Which message of the history is shown, and what had been typed before it was.
     recalled: Option<(usize, Vec<char>)>,
+}
+
+/// A character of the input in its row.
+struct InputCell {
+    /// Its place in the text.
+    at: usize,
+    shown: String,
+    wide: usize,
 }
 
 impl Composer {
@@ -104,17 +113,15 @@ impl Composer {
 
     /// Deletes the character before the cursor.
     pub(crate) fn backspace(&mut self) {
-        if self.cursor > 0 {
-            self.cursor -= 1;
-            self.text.remove(self.cursor);
-        }
+        let from = start_before(&self.text, self.cursor);
+        self.text.drain(from..self.cursor);
+        self.cursor = from;
     }
 
     /// Deletes the character at the cursor.
     pub(crate) fn delete(&mut self) {
-        if self.cursor < self.text.len() {
-            self.text.remove(self.cursor);
-        }
+        let to = end_after(&self.text, self.cursor);
+        self.text.drain(self.cursor..to);
     }
 
     /// Deletes the word before the cursor.
@@ -139,12 +146,12 @@ impl Composer {
 
     /// One character to the left.
     pub(crate) fn left(&mut self) {
-        self.cursor = self.cursor.saturating_sub(1);
+        self.cursor = start_before(&self.text, self.cursor);
     }
 
     /// One character to the right.
     pub(crate) fn right(&mut self) {
-        self.cursor = (self.cursor + 1).min(self.text.len());
+        self.cursor = end_after(&self.text, self.cursor);
     }
 
     /// To the start of the word before the cursor.
@@ -243,42 +250,53 @@ impl Composer {
         self.cursor = from + word.chars().count();
     }
 
-    /// The rows of the input at this width, and where the cursor stands in them.
+    /// The rows of the input at this width, broken between words, and where the cursor stands in them.
     pub(crate) fn rows(&self, columns: usize) -> (Vec<String>, (usize, usize)) {
         let columns = columns.max(4);
-        let (mut rows, mut row, mut used) = (Vec::new(), String::new(), 0);
-        let mut cursor = None;
+        let (mut rows, mut row, mut used) = (Vec::new(), Vec::<InputCell>::new(), 0);
         for (at, it) in self.text.iter().enumerate() {
-            if at == self.cursor {
-                cursor = Some((rows.len(), used));
-            }
+            let mut shown = self.shown(*it);
+            let mut wide = width(&shown);
             if *it == '\n' {
+                row.push(InputCell { at, shown: String::new(), wide: 0 });
                 rows.push(std::mem::take(&mut row));
                 used = 0;
                 continue;
             }
-            let shown = match self.fold(*it) {
-                Some(paste) => match paste.lines().count() {
-                    1 => format!("[{} characters]", paste.chars().count()),
-                    lines => format!("[{lines} lines]"),
-                },
-                None if *it == '\t' => "    ".to_owned(),
-                None => it.to_string(),
-            };
-            let wide = width(&shown);
             if used + wide > columns && used > 0 {
-                rows.push(std::mem::take(&mut row));
-                used = 0;
-                if at == self.cursor {
-                    cursor = Some((rows.len(), 0));
+                // A blank at the end of a row is not seen, and no word is broken that fits a row.
+                if *it == ' ' {
+                    (shown, wide) = (String::new(), 0);
+                } else {
+                    let blank = row.iter().rposition(|it| it.shown == " " || it.shown.is_empty());
+                    let rest = row.split_off(blank.map_or(row.len(), |at| at + 1));
+                    rows.push(std::mem::replace(&mut row, rest));
+                    used = row.iter().map(|it| it.wide).sum();
                 }
             }
-            row.push_str(&shown);
+            row.push(InputCell { at, shown, wide });
             used += wide;
         }
         let end = (rows.len(), used);
         rows.push(row);
-        (rows, cursor.unwrap_or(end))
+        let place = rows.iter().enumerate().find_map(|(number, row)| {
+            let at = row.iter().position(|it| it.at == self.cursor)?;
+            Some((number, row.iter().take(at).map(|it| it.wide).sum()))
+        });
+        let text = |row: &Vec<InputCell>| row.iter().map(|it| it.shown.as_str()).collect();
+        (rows.iter().map(text).collect(), place.unwrap_or(end))
+    }
+
+    /// A character of the input as it is drawn.
+    fn shown(&self, it: char) -> String {
+        match self.fold(it) {
+            Some(paste) => match paste.lines().count() {
+                1 => format!("[{} characters]", paste.chars().count()),
+                lines => format!("[{lines} lines]"),
+            },
+            None if it == '\t' => "    ".to_owned(),
+            None => it.to_string(),
+        }
     }
 
     fn fold(&self, it: char) -> Option<&str> {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::{composer::Composer, markdown::Markdown, scrollback::LiveBlock};
 use crate::ui::{
     call_line::{EndedCall, elapsed, one_line},
-    screen::{Paint, Style, layout},
+    screen::{Paint, Style, diff_view::DiffView, layout},
 };
 
 #[cfg(test)]
@@ -17,6 +17,9 @@ const MAX_INPUT_ROWS: usize = 8;
 
 /// Rows of a command's output that are shown.
 const OUTPUT_ROWS: usize = 3;
+
+/// And of a diff that nobody was asked about.
+const DIFF_ROWS: usize = 12;
 
 /// Rows of unfinished text that are shown at most.
 const MAX_LIVE_ROWS: usize = 6;
@@ -244,6 +247,19 @@ impl View {
         }
         if lines.len() > OUTPUT_ROWS {
             let more = format!("      … {} more lines: Ctrl+O", lines.len() - OUTPUT_ROWS);
+            self.finished.push(self.paint.text(Style::Faint, &more).into_owned());
+        }
+    }
+
+    /// Prints the beginning of what a call changed that nobody was asked about.
+    pub(crate) fn print_diff(&mut self, call: u64, diff: &str) {
+        let lines = DiffView::of_width(self.paint, self.columns).indented(6).lines(diff);
+        for line in lines.iter().take(DIFF_ROWS) {
+            self.finished.push(format!("      {line}"));
+        }
+        if lines.len() > DIFF_ROWS {
+            let more = lines.len() - DIFF_ROWS;
+            let more = format!("      … {more} more lines: !eclusa changes show {call}");
             self.finished.push(self.paint.text(Style::Faint, &more).into_owned());
         }
     }

@@ -21,7 +21,7 @@ use eclusa_config::Config;
 use futures::future::BoxFuture;
 use tokio::net::TcpListener;
 
-use super::super::{changes, policy};
+use super::super::{changes, people::show_code, policy};
 use eclusa_app::pending_runs::after_yes;
 
 use crate::{
@@ -99,6 +99,7 @@ pub(super) async fn run(global: &Global, args: ServeArgs) -> Result<Exit, Failur
         let mut screen = Screen::stdout();
         screen.line("approvals are answered at this link; it works once, within two minutes:")?;
         screen.verbatim(crate::screen::Style::Strong, link)?;
+        show_code(link, &mut screen)?;
         let page = link.split_once("/pair#").map_or("", |it| it.0);
         let at = if page == usual { String::new() } else { format!(" --url {page}") };
         screen.line(&format!("`eclusa people pair [NAME]{at}` makes another one"))?;

@@ -11,17 +11,18 @@ use eclusa::{
     audit::{Clock as _, SystemClock},
     store::ApprovalQueue,
 };
-use eclusa_approvals::{KeyFile, People};
+use eclusa_app::signers::Signers;
+use eclusa_approvals::KeyFile;
 
 use super::failed;
-use crate::{failure::Failure, person};
+use crate::{failure::Failure, paths::Paths, person};
 
 /// How long a signed answer may take to reach the queue, in milliseconds.
 const SIGNED_FOR: u64 = 60_000;
 
 /// Whoever answers.
 pub(in crate::commands) struct Signer {
-    people: People,
+    people: Signers,
     person: String,
     key: Option<(KeyFile, String)>,
 }
@@ -29,16 +30,16 @@ pub(in crate::commands) struct Signer {
 impl Signer {
     /// The owner of the key, or whoever runs the command.
     pub(in crate::commands) fn open(
-        people: People,
+        paths: &Paths,
         file: Option<PathBuf>,
     ) -> Result<Signer, Failure> {
+        let people = Signers::new(paths);
         let Some(file) = file else {
             return Ok(Signer { people, person: person::name(), key: None });
         };
         let key = KeyFile::open(&file).map_err(Failure::failed)?;
         let id = key.public(String::new(), 0).id;
-        let known = people.key(&id).map_err(Failure::failed)?;
-        let (person, _) = known.ok_or_else(|| {
+        let person = people.owner(&id).ok_or_else(|| {
             Failure::refused(format!("key `{id}` is not registered"))
                 .hint("`eclusa people add NAME --public ...` registers it")
         })?;

@@ -6,7 +6,6 @@ use eclusa::{
     approve::{GivenAnswer, QuestionState},
     workspace::{PendingError, PendingRun},
 };
-use eclusa_approvals::People;
 use serde_json::Value;
 
 use super::super::approvals::Signer;
@@ -16,7 +15,6 @@ use crate::{
     person, reply,
     screen::{self, Screen},
     signals::cancel_on_signal,
-    undo::unknown,
 };
 
 pub(in crate::commands) async fn run(
@@ -35,14 +33,14 @@ pub(in crate::commands) async fn run(
         Some(queued) if queued.state.is_open() => {
             let id = queued.id;
             if queued.state == QuestionState::Pending {
-                let signer = Signer::open(People::new(ctx.paths.people()), None)?;
+                let signer = Signer::open(&ctx.paths, None)?;
                 let given: GivenAnswer =
                     signer.yes(&*queue, vec![id], eclusa::Answer::Once).await?;
                 queue.answer(given).await.map_err(Failure::failed)?;
             }
             let queued = queue.get(id).await.map_err(Failure::failed)?;
             if queued.state == QuestionState::Pending {
-                screen::note(&format!("approval {id}: yes, and somebody else must say yes too"));
+                screen::note(&format!("approval {id}: approved; one more approver is needed"));
                 return Ok(Exit::Parked);
             }
             if !queued.asker_away {
@@ -72,11 +70,14 @@ fn binding(run: &PendingRun) -> &str {
     run.about.get("question").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Why a run cannot be shown or applied.
-pub(super) fn unavailable(call: u64, err: &PendingError) -> Failure {
+/// Why a run cannot be applied.
+fn unavailable(call: u64, err: &PendingError) -> Failure {
     match err {
-        PendingError::Unknown(_) => unknown(call)
-            .hint("`eclusa changes --discarded` lists what can be applied; it is kept for a day"),
+        PendingError::Unknown(_) => Failure::failed(err)
+            .hint("`eclusa changes --discarded` lists what can be applied")
+            .hint(format!(
+                "`eclusa log show {call}` has the call; `eclusa run --park TOOL ARGS` makes it again"
+            )),
         err => Failure::failed(err),
     }
 }

@@ -10,6 +10,7 @@ use toml_edit::{DocumentMut, Item, Table, value};
 use crate::{
     failure::{Exit, Failure},
     fleet::{self, Synchroniser, Turn},
+    global::Global,
     paths::Paths,
     screen::{Screen, note, sanitize},
     signals::asked_to_end,
@@ -39,6 +40,14 @@ pub(crate) struct SyncArgs {
     /// An address or a file, in place of the one that is configured
     #[arg(long, value_name = "URL", requires = "once")]
     from: Option<String>,
+}
+
+impl EnrollArgs {
+    /// With this code, and without records from before.
+    #[cfg(feature = "fleet-server")]
+    pub(super) fn with_code(code: &EnrolmentCode) -> EnrollArgs {
+        EnrollArgs { code: code.to_string(), history: "none".to_owned() }
+    }
 }
 
 pub(super) async fn run(
@@ -130,13 +139,13 @@ pub(super) fn leave(paths: &Paths, screen: &mut Screen) -> Result<Exit, Failure>
 }
 
 pub(super) async fn sync(
-    paths: &Paths,
+    global: &Global,
     args: SyncArgs,
-    json: bool,
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
     let SyncArgs { once, from } = args;
-    match (Synchroniser::open(paths)?, &from) {
+    let (paths, json) = (&Paths::find(global)?, global.json);
+    match (Synchroniser::open(global, paths)?, &from) {
         (Turn::NoServer, _) | (_, Some(_)) if once => {}
         (Turn::NoServer, _) => {
             fleet::look(paths)?.ok_or_else(|| Failure::usage("this machine is in no fleet"))?;

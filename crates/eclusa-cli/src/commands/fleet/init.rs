@@ -1,5 +1,7 @@
 //! `eclusa fleet init`: keys and the first root document.
 
+#[cfg(feature = "fleet-server")]
+use std::path::Path;
 use std::{collections::BTreeMap, path::PathBuf};
 
 use eclusa::{Durability, workspace::private_file};
@@ -35,7 +37,17 @@ pub(crate) struct FleetInitArgs {
     good_for: String,
 }
 
-pub(super) fn run(args: FleetInitArgs, json: bool, screen: &mut Screen) -> Result<Exit, Failure> {
+impl FleetInitArgs {
+    /// One key of each role, for a fleet on one machine.
+    #[cfg(feature = "fleet-server")]
+    pub(super) fn small(dir: &Path, name: &str) -> FleetInitArgs {
+        let (dir, name) = (dir.to_owned(), name.to_owned());
+        FleetInitArgs { dir, name, need: 1, address: Vec::new(), good_for: "1825d".to_owned() }
+    }
+}
+
+/// Makes the keys and the first root. Says how many keys there are.
+pub(super) fn create(args: FleetInitArgs) -> Result<(Author, usize), Failure> {
     let FleetInitArgs { dir, name, need, address, good_for } = args;
     let expires = publication::expiry(&good_for)?;
     let (documents, key_dir) = (dir.join("documents.json"), dir.join("keys"));
@@ -63,13 +75,18 @@ pub(super) fn run(args: FleetInitArgs, json: bool, screen: &mut Screen) -> Resul
             .map_err(|err| Failure::failed(format!("cannot write `{}`: {err}", file.display())))?;
     }
     publication::write(&documents, &author)?;
-    let root = author.root().digest;
+    Ok((author, keys.len()))
+}
+
+pub(super) fn run(args: FleetInitArgs, json: bool, screen: &mut Screen) -> Result<Exit, Failure> {
+    let (documents, key_dir) = (args.dir.join("documents.json"), args.dir.join("keys"));
+    let (author, keys) = create(args)?;
+    let (name, root) = (&author.root().name, author.root().digest);
     if json {
-        screen
-            .json(&json!({"name": name, "root": format!("sha256:{root}"), "keys": keys.len()}))?;
+        screen.json(&json!({"name": name, "root": format!("sha256:{root}"), "keys": keys}))?;
         return Ok(Exit::Done);
     }
-    screen.line(&format!("fleet {name}: {} keys in {}", keys.len(), key_dir.display()))?;
+    screen.line(&format!("fleet {name}: {keys} keys in {}", key_dir.display()))?;
     screen.line(&format!("documents: {}", documents.display()))?;
     screen
         .line("two lines make the fleet mandatory, in /etc/eclusa/eclusa.toml of each machine:")?;

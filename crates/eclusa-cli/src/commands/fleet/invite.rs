@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 use eclusa::random::random_name;
-use eclusa_fleet::{Digest, EnrolmentCode, Invite};
+use eclusa_fleet::{Author, Digest, EnrolmentCode, Invite, SigningKey};
 use serde_json::json;
 
 use super::publication;
@@ -67,20 +67,8 @@ pub(super) fn run(args: InviteArgs, json: bool, screen: &mut Screen) -> Result<E
         })?;
         labels.insert(name.to_owned(), value.to_owned());
     }
-    let failed = |err| Failure::failed(format!("the system gives no random bytes: {err}"));
-    let id = random_name::<8>().map_err(failed)?;
-    let secret = random_name::<32>().map_err(failed)?;
-    let digest = Digest::compute(secret.as_bytes());
-    let (ephemeral, uses) = (args.ephemeral, args.uses);
-    let invite = Invite { id, labels, ephemeral, uses, secret: digest };
-    let code = EnrolmentCode {
-        fleet: root.name.clone(),
-        from,
-        root: root.digest.to_string(),
-        invite: author.invite(&invite, expires, &keys).map_err(Failure::usage)?,
-        secret,
-        server: args.server,
-    };
+    let terms = InviteTerms { labels, ephemeral: args.ephemeral, uses: args.uses, expires };
+    let code = code(&author, &keys, terms, (from, args.server))?;
     let until = eclusa_fleet::time_text(expires);
     if json {
         screen.json(&json!({"code": code.to_string(), "expires": until}))?;
@@ -89,4 +77,35 @@ pub(super) fn run(args: InviteArgs, json: bool, screen: &mut Screen) -> Result<E
     screen.line(&format!("run this on the machine, before {until}:"))?;
     screen.verbatim(Style::Strong, &format!("eclusa fleet enroll {code}"))?;
     Ok(Exit::Done)
+}
+
+/// What a machine is that is let in.
+pub(super) struct InviteTerms {
+    pub(super) labels: BTreeMap<String, String>,
+    pub(super) ephemeral: bool,
+    pub(super) uses: u32,
+    pub(super) expires: u64,
+}
+
+/// A code with which machines enrol that find the documents here.
+pub(super) fn code(
+    author: &Author,
+    keys: &[SigningKey],
+    terms: InviteTerms,
+    (from, server): (String, Option<String>),
+) -> Result<EnrolmentCode, Failure> {
+    let failed = |err| Failure::failed(format!("the system gives no random bytes: {err}"));
+    let id = random_name::<8>().map_err(failed)?;
+    let secret = random_name::<32>().map_err(failed)?;
+    let digest = Digest::compute(secret.as_bytes());
+    let InviteTerms { labels, ephemeral, uses, expires } = terms;
+    let invite = Invite { id, labels, ephemeral, uses, secret: digest };
+    Ok(EnrolmentCode {
+        fleet: author.root().name.clone(),
+        from,
+        root: author.root().digest.to_string(),
+        invite: author.invite(&invite, expires, keys).map_err(Failure::usage)?,
+        secret,
+        server,
+    })
 }

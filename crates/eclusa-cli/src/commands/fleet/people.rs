@@ -15,8 +15,8 @@ use crate::{
 /// Sign the people of this machine, with their groups and keys, as the people of the fleet
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-`eclusa people` lists and changes the people of this machine. Machines carry and check the signed list; answers are still \
-checked against the list of each machine.")]
+`eclusa people` lists and changes the people of this machine. Where the signed list is in force, it says whose keys and groups \
+count, and the list of that machine no longer does.")]
 pub(crate) struct FleetPeopleArgs {
     /// The file with all documents, which is changed
     #[arg(long, value_name = "FILE")]

@@ -65,10 +65,9 @@ pub(super) fn before_now(text: &str) -> Result<u64, Failure> {
 }
 
 /// A span of time, in milliseconds.
-fn span(text: &str) -> Result<u64, Failure> {
-    let wrong = || {
-        Failure::usage(format!("`{text}` is not how long it is good; write it like `14d` or `12h`"))
-    };
+pub(super) fn span(text: &str) -> Result<u64, Failure> {
+    let wrong =
+        || Failure::usage(format!("`{text}` is not a span of time; write it like `14d` or `12h`"));
     let split = text.find(|it: char| !it.is_ascii_digit()).ok_or_else(wrong)?;
     let (number, unit) = text.split_at(split);
     let unit = match unit {

@@ -8,14 +8,17 @@ use std::{
 
 use eclusa_config::{Config, Layer};
 use eclusa_fleet::{DocumentKind, PolicyPayload};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::publication;
+use super::{
+    policy_changes::{self, PolicyChange},
+    publication,
+};
 use crate::{
     config_layers::unusable,
     failure::{Exit, Failure},
     read_text::read_text,
-    screen::Screen,
+    screen::{Screen, sanitize},
 };
 
 /// How many files a policy has at most.
@@ -27,6 +30,8 @@ const MAX_FILES: usize = 1_000;
 Examples:
   eclusa fleet push policy/ --to documents.json --key policy.key
   eclusa fleet push --renew --to documents.json --key policy.key    the same content, good for longer: a weekly job
+  eclusa fleet push policy/ --to documents.json --key policy.key --database URL --percent 5
+                                                    at a server, and to 5 of 100 machines at first
 
 A policy is a directory of files like eclusa.toml: all.toml, team/web.toml. A file is for every machine, or for those \
 whose invite has the labels of its [fleet] for = { team = \"web\" }. On a machine each counts like \
@@ -57,6 +62,9 @@ pub(crate) struct PushArgs {
     /// How long a machine's records may wait to be shipped before it is stale, for fleets with a server
     #[arg(long, value_name = "TIME", conflicts_with = "renew")]
     offline: Option<String>,
+    #[cfg(feature = "fleet-server")]
+    #[command(flatten)]
+    staging: super::rollout::StagingArgs,
 }
 
 /// Add a signature to documents that need several
@@ -69,11 +77,14 @@ pub(crate) struct SignArgs {
     key: PathBuf,
 }
 
-pub(super) fn run(args: PushArgs, json: bool, screen: &mut Screen) -> Result<Exit, Failure> {
+pub(super) async fn run(args: PushArgs, json: bool, screen: &mut Screen) -> Result<Exit, Failure> {
     let expires = publication::expiry(&args.good_for)?;
     let keys = publication::keys(&args.key)?;
     let mut author = publication::open(&args.to)?;
     let kind = DocumentKind::Policy;
+    #[cfg(feature = "fleet-server")]
+    let staging = args.staging.read()?;
+    let before = author.policy_files().map_err(Failure::usage)?;
     let version = match &args.dir {
         None => author.renew(kind, expires, &keys),
         Some(dir) => {
@@ -85,21 +96,32 @@ pub(super) fn run(args: PushArgs, json: bool, screen: &mut Screen) -> Result<Exi
     let version = version.map_err(Failure::usage)?;
     publication::write(&args.to, &author)?;
     let until = eclusa_fleet::time_text(expires);
+    let after = author.policy_files().map_err(Failure::usage)?;
+    let changes = policy_changes::compare(&before, &after);
+    let (signatures, need) = author.signatures(kind).map_err(Failure::failed)?;
     if json {
-        let (signatures, need) = author.signatures(kind).map_err(Failure::failed)?;
+        let changes: Vec<Value> = changes.iter().map(PolicyChange::as_json).collect();
         screen.json(&json!({
-            "version": version, "expires": until, "signatures": signatures, "need": need,
+            "version": version, "expires": until, "signatures": signatures, "need": need, "changes": changes,
         }))?;
-        return Ok(Exit::Done);
+    } else {
+        let name = &author.root().name;
+        let file = args.to.display();
+        screen.line(&format!("{name} policy {version}, good until {until}: {file}"))?;
+        for change in &changes {
+            screen.styled(change.style(), &sanitize(&format!("  {change}")))?;
+        }
+        publication::tell_missing(&author, kind, &args.to, screen)?;
     }
-    let name = &author.root().name;
-    screen.line(&format!("{name} policy {version}, good until {until}: {}", args.to.display()))?;
-    publication::tell_missing(&author, kind, &args.to, screen)?;
+    #[cfg(feature = "fleet-server")]
+    if signatures >= need {
+        staging.push(&author, json, screen).await?;
+    }
     Ok(Exit::Done)
 }
 
 /// The files of a policy, each of which every machine can load by itself.
-fn files(dir: &Path) -> Result<BTreeMap<String, String>, Failure> {
+pub(super) fn files(dir: &Path) -> Result<BTreeMap<String, String>, Failure> {
     let mut files = BTreeMap::new();
     gather(dir, "", &mut files)?;
     if files.is_empty() {

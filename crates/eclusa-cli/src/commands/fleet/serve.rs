@@ -50,6 +50,9 @@ pub(crate) struct ServeArgs {
     /// How often that is done, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=3600))]
     seal_every: u32,
+    /// Where to answer `/health`, `/ready` and `/metrics`, for whoever operates it
+    #[arg(long, value_name = "ADDRESS")]
+    operations: Option<SocketAddr>,
 }
 
 /// Make partitions for the next days, and drop those that are old
@@ -93,13 +96,22 @@ pub(super) async fn run(args: ServeArgs, screen: &mut Screen) -> Result<Exit, Fa
         .map_err(|err| Failure::failed(format!("cannot listen at {}: {err}", args.listen)))?;
     let address = listener.local_addr().map_err(Failure::failed)?;
     screen.line(&format!("serving at http://{address}"))?;
+    let mut operations = None;
+    if let Some(address) = args.operations {
+        let listener = TcpListener::bind(address)
+            .await
+            .map_err(|err| Failure::failed(format!("cannot listen at {address}: {err}")))?;
+        let address = listener.local_addr().map_err(Failure::failed)?;
+        screen.line(&format!("operations at http://{address}"))?;
+        operations = Some(listener);
+    }
     screen.flush()?;
     let seal_key = publication::keys(args.seal_key.as_slice())?.pop();
     if seal_key.is_none() {
         crate::screen::note("nothing is sealed: pass `--seal-key FILE` with a key of `seal`");
     }
     let seal_every = Duration::from_secs(args.seal_every.into());
-    let options = ServerOptions { database, seal_key, seal_every };
+    let options = ServerOptions { database, seal_key, seal_every, operations };
     let maintaining = async {
         let Some(owner) = owner else { return std::future::pending().await };
         loop {

@@ -8,6 +8,7 @@ use super::publication;
 use crate::{
     failure::{Exit, Failure},
     fleet,
+    global::Global,
     paths::Paths,
     screen::{Screen, sanitize},
 };
@@ -37,12 +38,12 @@ pub(crate) struct PublishArgs {
 }
 
 pub(super) async fn flush(
-    paths: &Paths,
+    global: &Global,
     args: FlushArgs,
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
     let wait = seconds(&args.wait)?;
-    match fleet::flush(paths, wait).await? {
+    match fleet::flush(global, &Paths::find(global)?, wait).await? {
         Ok(()) => {
             screen.line("everything is at the server")?;
             Ok(Exit::Done)

@@ -2,9 +2,10 @@
 
 use std::{collections::BTreeMap, path::Path};
 
+use eclusa::Decision;
 use eclusa_config::Layer;
 use eclusa_connect::AgentSpec;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     args::ReplacedLayer,
@@ -43,51 +44,92 @@ pub(super) fn run(
     let ctx = AppContext::open(global)?;
     let calls = log_calls::calls(&*ctx.paths.log()?, since)?;
     let gate = gate(&ctx)?;
-    let mut differences: BTreeMap<(&str, &str), Vec<&LoggedCall>> = BTreeMap::new();
+    let mut tally = ReplayTally { left: calls.left, ..ReplayTally::default() };
     for call in &calls.all {
-        let (then, now) = (call.decision, call.again(&gate));
-        if now != then {
-            differences.entry((then.as_str(), now.as_str())).or_default().push(call);
-        }
+        tally.add(call, call.again(&gate), |it| (it.line(), it.number().into()));
     }
-    let same = calls.all.len() - differences.values().map(Vec::len).sum::<usize>();
-    if global.json {
-        for ((then, now), calls) in &differences {
-            let numbers: Vec<u64> = calls.iter().map(|it| it.number()).collect();
-            screen.json(&json!({"then": then, "now": now, "calls": numbers}))?;
-        }
-        screen.json(&json!({"same": same, "not_replayed": calls.left}))?;
-        return Ok(Exit::Done);
-    }
-    let all = match calls.all.len() {
-        1 => "1 call".to_owned(),
-        count => format!("{count} calls"),
-    };
-    screen.line(&format!("{all} judged again, {same} as before"))?;
-    for ((then, now), calls) in &differences {
-        let count = calls.len();
-        let looser = calls.first().is_some_and(|it| it.again(&gate) < it.decision);
-        let style = if looser { Style::Warn } else { Style::Strong };
-        screen.styled(style, &format!("{then} -> {now}: {count}"))?;
-        for call in calls.iter().take(SHOWN) {
-            let answer = call.record.approval().map(|it| {
-                if it.had_nobody() {
-                    " (nobody could be asked)".to_owned()
-                } else {
-                    format!(" (answered {})", it.answer())
-                }
-            });
-            let line = format!("  {}{}", call.line(), answer.unwrap_or_default());
-            screen.line(&sanitize(&line))?;
-        }
-        if count > SHOWN {
-            screen.line(&format!("  and {} more", count - SHOWN))?;
-        }
-    }
-    for (why, count) in &calls.left {
-        screen.styled(Style::Faint, &format!("{count} not replayed: they {why}"))?;
-    }
+    tally.report(global.json, screen)?;
     Ok(Exit::Done)
+}
+
+/// What came of judging calls again.
+#[derive(Default)]
+pub(in crate::commands) struct ReplayTally {
+    same: usize,
+    /// By what was decided then and what would be now.
+    differences: BTreeMap<(Decision, Decision), Vec<ReplayedCall>>,
+    /// Not judged, by why.
+    pub(in crate::commands) left: BTreeMap<&'static str, usize>,
+}
+
+/// A call that would be decided otherwise.
+struct ReplayedCall {
+    line: String,
+    /// How JSON names it.
+    id: Value,
+}
+
+impl ReplayTally {
+    /// Counts a call. `describe` says it in a line, and how JSON names it.
+    pub(in crate::commands) fn add(
+        &mut self,
+        call: &LoggedCall,
+        now: Decision,
+        describe: impl FnOnce(&LoggedCall) -> (String, Value),
+    ) {
+        if now == call.decision {
+            self.same += 1;
+            return;
+        }
+        let answer = call.record.approval().map(|it| match it.had_nobody() {
+            true => " (nobody could be asked)".to_owned(),
+            false => format!(" (answered {})", it.answer()),
+        });
+        let (line, id) = describe(call);
+        let line = format!("{line}{}", answer.unwrap_or_default());
+        let differing = self.differences.entry((call.decision, now)).or_default();
+        differing.push(ReplayedCall { line, id });
+    }
+
+    /// Says what would be otherwise, and what could not be judged.
+    pub(in crate::commands) fn report(
+        &self,
+        json: bool,
+        screen: &mut Screen,
+    ) -> Result<(), Failure> {
+        let mut differences: Vec<_> = self.differences.iter().collect();
+        differences.sort_by_key(|((then, now), _)| (then.as_str(), now.as_str()));
+        if json {
+            for ((then, now), calls) in &differences {
+                let ids: Vec<&Value> = calls.iter().map(|it| &it.id).collect();
+                let (then, now) = (then.as_str(), now.as_str());
+                screen.json(&json!({"then": then, "now": now, "calls": ids}))?;
+            }
+            screen.json(&json!({"same": self.same, "not_replayed": self.left}))?;
+            return Ok(());
+        }
+        let all = match self.same + differences.iter().map(|it| it.1.len()).sum::<usize>() {
+            1 => "1 call".to_owned(),
+            count => format!("{count} calls"),
+        };
+        screen.line(&format!("{all} judged again, {} as before", self.same))?;
+        for ((then, now), calls) in differences {
+            let count = calls.len();
+            let style = if now < then { Style::Warn } else { Style::Strong };
+            let line = format!("{} -> {}: {count}", then.as_str(), now.as_str());
+            screen.styled(style, &line)?;
+            for call in calls.iter().take(SHOWN) {
+                screen.line(&sanitize(&format!("  {}", call.line)))?;
+            }
+            if count > SHOWN {
+                screen.line(&format!("  and {} more", count - SHOWN))?;
+            }
+        }
+        for (why, count) in &self.left {
+            screen.styled(Style::Faint, &format!("{count} not replayed: they {why}"))?;
+        }
+        Ok(())
+    }
 }
 
 /// The layers, with the file in the place of another.

@@ -25,6 +25,8 @@ use crate::{
 struct Proposal {
     toml: String,
     saved: Vec<u64>,
+    /// How many of them nobody was asked about, because their agent was only watched.
+    watched: usize,
     example: String,
 }
 
@@ -37,22 +39,30 @@ pub(super) fn run(
     let ctx = AppContext::open(global)?;
     let calls = log_calls::calls(&*ctx.paths.log()?, since)?;
     let proposals = proposals(&ctx, &calls.all, count)?;
-    for Proposal { toml, saved, example } in &proposals {
+    for Proposal { toml, saved, watched, example } in &proposals {
         if global.json {
-            screen.json(&json!({"rule": toml, "questions": saved.len(), "calls": saved}))?;
+            screen.json(&json!({
+                "rule": toml, "questions": saved.len(), "calls": saved, "watched": watched,
+            }))?;
             continue;
         }
         let questions = if saved.len() == 1 { "question" } else { "questions" };
         let title = format!("{} {questions} fewer, as {example}", saved.len());
         screen.styled(Style::Strong, &sanitize(&format!("# {title}")))?;
+        if *watched > 0 {
+            let text = format!(
+                "# {watched} of these were only watched, and nobody approved them: read before you add it"
+            );
+            screen.styled(Style::Warn, &text)?;
+        }
         screen.line(&sanitize(toml))?;
         screen.line("")?;
     }
     if proposals.is_empty() && !global.json {
         let asked = calls.all.iter().filter(|it| it.record.was_asked()).count();
         screen.line(&format!(
-            "nothing to suggest: questions so far: {asked}, and no rule saves one without letting \
-             through what nobody said yes to"
+            "nothing to suggest: questions so far: {asked}, and no rule would avoid one without \
+             also allowing calls that nobody approved"
         ))?;
     }
     Ok(Exit::Done)
@@ -80,7 +90,7 @@ fn proposals(
     let mut candidates = BTreeSet::new();
     for (call, now) in calls.iter().zip(&now) {
         if [Decision::Ask, Decision::Stage].contains(now)
-            && call.was_welcome()
+            && (call.was_welcome() || call.was_watched())
             && let Ok(explanation) = gate.explain(call.call())
         {
             candidates.extend(rules(&explanation));
@@ -112,20 +122,22 @@ fn tried(
     now: &[Decision],
 ) -> Option<Proposal> {
     let gate = try_rule::gate(ctx, &toml).ok()?;
-    let mut saved = Vec::new();
+    let (mut saved, mut watched) = (Vec::new(), 0);
     let mut example = None;
     for (call, now) in calls.iter().zip(now) {
         let then = call.again(&gate);
         if then == *now {
             continue;
         }
-        if !call.was_welcome() {
-            return None;
+        match (call.was_welcome(), call.was_watched()) {
+            (true, _) => {}
+            (false, true) => watched += 1,
+            (false, false) => return None,
         }
         saved.push(call.number());
         example.get_or_insert_with(|| call.line());
     }
-    Some(Proposal { toml, saved, example: example? })
+    Some(Proposal { toml, saved, watched, example: example? })
 }
 
 /// Rules that would let such a call run, from narrow to wide.

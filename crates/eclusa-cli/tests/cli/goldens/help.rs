@@ -7,7 +7,14 @@ use crate::world::World;
 const HIDDEN: [&str; 1] = ["complete-words"];
 
 /// What a list of commands stands under.
-const HEADINGS: [&str; 6] = ["Commands:", "Work:", "Agents:", "Answer:", "Look back:", "Set up:"];
+const HEADINGS: [&str; 6] = [
+    "Commands:",
+    "Every day:",
+    "Calls and models:",
+    "Agents:",
+    "Rules and answers:",
+    "This machine:",
+];
 
 /// The names that a help lists as commands.
 fn listed(help: &str) -> Vec<String> {

@@ -43,7 +43,7 @@ impl Up {
         Up::start_with(world, token, &["up", "--listen", "127.0.0.1:0"])
     }
 
-    fn start_with(world: &World, token: Option<&str>, args: &[&str]) -> Up {
+    pub(crate) fn start_with(world: &World, token: Option<&str>, args: &[&str]) -> Up {
         let mut command = world.command(args);
         if let Some(token) = token {
             command.env("ECLUSA_TOKEN", token);
@@ -85,13 +85,27 @@ impl Up {
         self.send(&format!("GET {path} HTTP/1.1\r\nHost: {}\r\n{more}", self.address), "")
     }
 
-    /// A request of the newer era, with headers that repeat what it says.
-    fn post(&self, method: &str, mut params: Value, more: &str) -> Answer {
+    /// What a client by this name is answered that knows tasks.
+    pub(crate) fn ask_as(&self, client: &str, method: &str, mut params: Value) -> Value {
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
+            "io.modelcontextprotocol/clientCapabilities":
+                {"elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}},
+            "io.modelcontextprotocol/clientInfo": {"name": client, "version": "1"},
         });
-        let name = params["name"].as_str().map(|it| format!("Mcp-Name: {it}\r\n"));
+        self.post(method, params, "").json()
+    }
+
+    /// A request of the newer era, with headers that repeat what it says.
+    fn post(&self, method: &str, mut params: Value, more: &str) -> Answer {
+        if params["_meta"].is_null() {
+            params["_meta"] = json!({
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
+            });
+        }
+        let name = params["name"].as_str().or(params["taskId"].as_str());
+        let name = name.map(|it| format!("Mcp-Name: {it}\r\n"));
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         let mut head = format!("POST /mcp HTTP/1.1\r\n{STANDARD}{}", name.unwrap_or_default());
         for (key, value) in [("Host", self.address.as_str()), ("Mcp-Method", method)] {

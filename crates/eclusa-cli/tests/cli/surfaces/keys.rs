@@ -43,6 +43,7 @@ fn row(key: &str) -> Option<Row> {
         ("servers", _) => No("it is about other programs, whose tools are like any other"),
         ("checkpoint" | "reverse_thinker" | "order", _) => No("it is about tools that demand it"),
         ("language", _) => No("it is about words for people"),
+        ("needs", _) => No("it is looked at before the rest of a file is read"),
         _ => return None,
     })
 }

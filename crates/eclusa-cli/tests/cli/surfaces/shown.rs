@@ -68,7 +68,8 @@ pub(crate) fn redaction(door: Door) -> Option<Case> {
 /// How much of an output comes back.
 pub(crate) fn limits(door: Door) -> Option<Case> {
     let acts = match door {
-        Door::Undo => vec![Act::Bash("touch $(seq -f long-name-of-a-file-%g 200)")],
+        // Of more than fifty files not all are named.
+        Door::Undo => vec![Act::Bash("touch $(seq -f %g-$(seq -s- 100 130) 40)")],
         _ => read(door, "long.txt", "cat long.txt"),
     };
     let case = Case {

@@ -36,7 +36,7 @@ fn limits_come_from_the_configuration() {
         "executable = 'ask'",
     ] {
         let config = project(looser).unwrap();
-        assert!(config.left_out[0].message.contains("can only tighten"), "{looser}");
+        assert!(config.left_out[0].message.contains("can only make rules stricter"), "{looser}");
         assert_eq!(config.effects, meant, "{looser}");
     }
     for wrong in ["max_files = -1", "max_files = 'some'", "executable = 'stage'", "max_dirs = 1"] {

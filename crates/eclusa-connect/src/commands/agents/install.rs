@@ -2,6 +2,7 @@
 
 use std::{os::unix::fs::MetadataExt as _, path::Path};
 
+use eclusa::audit::{Clock as _, SystemClock};
 use similar::{Algorithm, DiffTag, capture_diff_slices, group_diff_ops};
 
 use super::{
@@ -9,6 +10,7 @@ use super::{
     backup::{Backup, SavedFile},
     runner_cache::refuse_runner_cache,
     settings_files::{self, SettingsFile, files},
+    watch,
 };
 use crate::commands::{
     failure::{Exit, Failure},
@@ -16,7 +18,7 @@ use crate::commands::{
     screen::{Screen, note, sanitize},
     terminal::Terminal,
 };
-use crate::{AGENTS, AgentSpec, ListedServer, ServerPosition};
+use crate::{AGENTS, AgentSpec, EntryState, ListedServer, ServerPosition, SettingsEntry};
 
 /// Lines that are shown around those that change.
 const CONTEXT: usize = 2;
@@ -27,6 +29,8 @@ pub(super) struct Installation<'a> {
     pub(super) scope: InstallScope,
     /// Leave the agent's other servers as they are.
     pub(super) plain_servers: bool,
+    /// Have its calls judged and recorded, and not held.
+    pub(super) observe: bool,
 }
 
 impl Installation<'_> {
@@ -34,6 +38,11 @@ impl Installation<'_> {
     pub(super) fn of_named(&self, agent: &AgentSpec, screen: &mut Screen) -> Result<Exit, Failure> {
         if agent.installed().is_none() && !self.global.dry_run && self.scope == InstallScope::User {
             let program = agent.program;
+            if self.observe {
+                // The one question that follows says enough.
+                note(&format!("{agent} was not found here (no `{program}` on the PATH)"));
+                return connect(self, agent, screen);
+            }
             let asked = Terminal::new(false, None).confirm(&format!(
                 "{agent} was not found here (no `{program}` on the PATH). Write its settings anyway? [y/n] "
             ));
@@ -87,11 +96,16 @@ impl Installation<'_> {
 }
 
 fn connect(
-    Installation { global, scope, plain_servers }: &Installation<'_>,
+    what: &Installation<'_>,
     agent: &AgentSpec,
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
-    let (scope, plain_servers) = (*scope, *plain_servers);
+    let Installation { global, scope, plain_servers, observe } = *what;
+    match observe {
+        true => watch::ask(global, agent)?,
+        false if scope == InstallScope::User && !global.dry_run => watch::end(agent)?,
+        false => {}
+    }
     let program = std::env::current_exe()?;
     refuse_runner_cache(&program)?;
     if scope == InstallScope::Managed
@@ -108,6 +122,9 @@ fn connect(
     for file in files.iter_mut().filter(|_| plain_servers) {
         file.entries.retain(|it| !it.is_other_servers());
     }
+    if observe {
+        only_hooks(agent, &mut files)?;
+    }
     files.retain(|it| !it.entries.is_empty());
     if files.is_empty() {
         let text = format!("{agent} has no settings for a whole {}", whole(scope));
@@ -120,6 +137,9 @@ fn connect(
     }
     let changed: Vec<&(&SettingsFile, String)> =
         planned.iter().filter(|(file, new)| file.text() != new).collect();
+    if changed.is_empty() && observe && !global.dry_run {
+        return tell_watched(agent, screen);
+    }
     if changed.is_empty() {
         screen.line(&format!("{agent} is connected already: nothing to change"))?;
         return Ok(Exit::Done);
@@ -137,6 +157,8 @@ fn connect(
         let before = match earlier.file(&file.path) {
             // Nobody touched it since: what was there before us is known.
             Some(saved) if file.text.as_deref() == Some(&saved.after) => saved.before.clone(),
+            // Another installation beside this one has not come to it yet, or somebody has removed it.
+            Some(_) if file.text.is_none() => None,
             Some(_) => file.uninstalled()?,
             None => file.text.clone(),
         };
@@ -151,6 +173,10 @@ fn connect(
     }
     let names: Vec<String> = changed.iter().map(|it| it.0.path.display().to_string()).collect();
     let written = sanitize(&names.join(", "));
+    if observe {
+        screen.line(&format!("wrote {written}"))?;
+        return tell_watched(agent, screen);
+    }
     screen.line(&format!("{agent} is connected ({}): wrote {written}", scope.name()))?;
     for what in agent.questions() {
         screen.line(&format!("questions: {what}"))?;
@@ -176,6 +202,47 @@ fn connect(
     Ok(Exit::Done)
 }
 
+/// Leaves only hooks: what is watched has no servers of ours, and what an earlier installation put there would still hold.
+fn only_hooks(agent: &AgentSpec, files: &mut [SettingsFile]) -> Result<(), Failure> {
+    for file in files {
+        let text = file.text.clone().unwrap_or_default();
+        let others = |it: &&SettingsEntry| !it.is_gate && !it.is_hook() && !it.is_other_servers();
+        let is_there =
+            |it: &SettingsEntry| it.state(&text).is_ok_and(|it| it == EntryState::Present);
+        let held = file.entries.iter().filter(others).any(is_there);
+        let behind = file.other_servers(&text)?;
+        if held || behind.iter().any(|it| it.position == ServerPosition::Behind) {
+            let text = format!("{agent} is connected already, and held");
+            let hint = format!(
+                "`eclusa uninstall {}` first: what it left would go on holding",
+                agent.name
+            );
+            return Err(Failure::refused(text).hint(hint));
+        }
+        file.entries.retain(|it| it.is_gate || it.is_hook());
+    }
+    Ok(())
+}
+
+fn tell_watched(agent: &AgentSpec, screen: &mut Screen) -> Result<Exit, Failure> {
+    let name = agent.name;
+    // The hooks are there: until this is written, they hold.
+    watch::begin(agent, SystemClock.unix_ms())?;
+    screen.line(&format!(
+        "{agent} is watched: its calls are judged and recorded, nothing is stopped, and its own prompts stay as they are"
+    ))?;
+    if let Some(what) = agent.to_confirm(false) {
+        screen.line(&format!("you still need to: {what}"))?;
+    }
+    screen.line(&format!(
+        "next: work as usual, then `eclusa log` and `eclusa policy suggest`; `eclusa install {name}` holds it"
+    ))?;
+    note(&format!(
+        "`eclusa uninstall {name}` takes it back; do that before you remove the program"
+    ));
+    Ok(Exit::Done)
+}
+
 /// True for a file that everybody may replace or write, and for a directory in which they may do so.
 fn is_open_to_all(path: &Path) -> bool {
     const STICKY: u32 = 0o1000;
@@ -188,6 +255,9 @@ pub(super) fn uninstall(
     scope: InstallScope,
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
+    if scope == InstallScope::User && !global.dry_run {
+        watch::end(agent)?;
+    }
     if !take_out(global, agent, scope, screen)? {
         screen.line(&format!("{agent} is not connected: nothing to take out"))?;
     }
@@ -201,6 +271,9 @@ pub(super) fn uninstall_all(
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
     let (mut taken, mut failed) = (0, 0);
+    if scopes.contains(&InstallScope::User) && !global.dry_run {
+        AGENTS.iter().try_for_each(|it| watch::end(it))?;
+    }
     for (agent, scope) in AGENTS.iter().flat_map(|agent| scopes.iter().map(move |it| (agent, *it)))
     {
         match take_out(global, agent, scope, screen) {

@@ -138,6 +138,10 @@ impl SettingsFile {
     /// Writes it as a whole; `None` takes it away. What a whole machine goes by everybody can read, or it
     /// would hold root's agents alone, whatever the umask is.
     fn write(&self, text: Option<&str>) -> io::Result<()> {
+        // Whoever may write the directory could replace it all the same.
+        if fs::metadata(&self.path).is_ok_and(|it| it.permissions().readonly()) {
+            return Err(io::Error::other("it is read-only (`chmod u+w` changes that)"));
+        }
         let Some(text) = text else {
             return match remove(&self.path) {
                 Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -1,18 +1,16 @@
 //! `eclusa status`: what is held in each agent, by what, and what is still open. Nothing is called proven that
 //! was not tried here, with this program of the agent and these settings.
 
-use std::{
-    fmt,
-    io::ErrorKind::{NotADirectory, NotFound},
-    path::{Path, PathBuf},
-};
+use std::path::PathBuf;
 
 use serde_json::json;
 
 use super::{
     InstallScope, find_agent, pause,
     prove::{self, TrialProof},
+    redirected::redirected,
     settings_files::{SettingsFile, files, place},
+    watch,
 };
 use crate::commands::{
     failure::{Exit, Failure},
@@ -67,6 +65,8 @@ struct AgentStatus {
     unproven: Option<String>,
     /// Its hooks are there, and it runs none of them: its person has not trusted them yet.
     untrusted: bool,
+    /// Its person wants it watched only.
+    watched: Option<String>,
 }
 
 /// What is said of hooks that are not trusted.
@@ -84,7 +84,7 @@ pub(super) async fn run(
     };
     let mut all = agents.into_iter().map(|it| look(global, it)).collect::<Result<Vec<_>, _>>()?;
     for status in all.iter_mut().filter(|it| prove && (agent.is_some() || it.holds())) {
-        if status.untrusted {
+        if status.untrusted || status.level == HookLevel::Watched {
             continue;
         }
         match prove::prove(global, status.agent).await {
@@ -141,6 +141,7 @@ fn look(global: &Global, agent: &'static AgentSpec) -> Result<AgentStatus, Failu
         proof: prove::current_proof(global, agent),
         unproven: None,
         untrusted: false,
+        watched: watch::line(global, agent),
     };
     for scope in InstallScope::ALL {
         let files = match files(global, agent, scope) {
@@ -205,6 +206,10 @@ fn look(global: &Global, agent: &'static AgentSpec) -> Result<AgentStatus, Failu
         status.by.extend(gates.iter().map(|(file, _)| file.path.clone()));
         status.by.dedup();
     }
+    let here = std::env::current_dir().unwrap_or_default();
+    if watch::is_watched(global, agent, &here) {
+        status.level = status.level.min(HookLevel::Watched);
+    }
     Ok(status)
 }
 
@@ -232,49 +237,6 @@ fn switched_off(global: &Global, agent: &AgentSpec, managed: bool) -> Vec<String
         all.extend(redirected(agent, &paths.workspace).map(|it| format!("{it}: nothing is held")));
     }
     all
-}
-
-/// What in a project has our hooks go by other rules than the person's. Agents look for some of these
-/// files in directories above as well.
-pub(super) fn redirected(agent: &AgentSpec, root: &Path) -> Option<String> {
-    let home = std::env::var_os("HOME").map(PathBuf::from);
-    let far = if agent.switches.looks_above { usize::MAX } else { 1 };
-    // What a link leads to has other directories above it. And who says where the session was started
-    // may be the project itself: where the hook runs counts too.
-    let roots = [Some(root.to_owned()), root.canonicalize().ok(), std::env::current_dir().ok()];
-    let above = roots
-        .iter()
-        .flatten()
-        .flat_map(|root| root.ancestors().take_while(|it| Some(*it) != home.as_deref()).take(far));
-    above.into_iter().find_map(|directory| {
-        agent.switches.variable_files.iter().find_map(|name| {
-            let path = directory.join(name);
-            let text = match read_text(&path) {
-                Ok(text) => text,
-                Err(err) if matches!(err.kind(), NotFound | NotADirectory) => return None,
-                // What cannot be read here the agent may be able to read.
-                Err(err) => return Some(unclear(&path, &err)),
-            };
-            match agent.redirected_by(&text) {
-                Ok(None) => None,
-                Ok(Some(variable)) => {
-                    let path = path.display();
-                    Some(format!(
-                        "`{path}` sets `{variable}` for hooks, which would not go by your rules then"
-                    ))
-                }
-                Err(why) => Some(unclear(&path, &why)),
-            }
-        })
-    })
-}
-
-fn unclear(path: &Path, why: &dyn fmt::Display) -> String {
-    let path = path.display();
-    format!(
-        "`{path}` cannot be understood ({why}), and could lead hooks to other rules than yours: a \
-         person puts it right or removes it"
-    )
 }
 
 impl AgentStatus {
@@ -360,6 +322,7 @@ impl AgentStatus {
             "open": self.open(),
             "problems": self.problems,
             "questions": self.agent.questions(),
+            "watched": self.watched,
         })
     }
 
@@ -374,6 +337,9 @@ impl AgentStatus {
         screen.line(&sanitize(&format!("{name:<12} {level}{proof}")))?;
         let mut by = self.by.iter().map(|it| sanitize(&format!("  by {}", it.display())));
         by.try_for_each(|it| screen.line(&it))?;
+        if let Some(watched) = &self.watched {
+            screen.line(&sanitize(&format!("  watched: {watched}")))?;
+        }
         let not = if self.server { "" } else { "not " };
         screen.line(&format!("  eclusa's tools: {not}connected"))?;
         for (behind, place) in [(true, "behind the gate"), (false, "not behind the gate")] {

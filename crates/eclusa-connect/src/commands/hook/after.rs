@@ -62,7 +62,7 @@ pub(super) async fn record(session: &HookSession, event: &HookEvent) -> Result<R
 
 /// The session is over: what was allowed and never came back goes on record.
 pub(super) async fn end(session: &HookSession) -> Result<(), String> {
-    ahead::end_prompt(session).await?;
+    ahead::end_prompts(session, None).await?;
     for call in session.calls.take_all() {
         let args = json!({
             "tool": call.tool, "outcome": "unreturned", "failed": false, "of": call.number,

@@ -10,7 +10,10 @@ use std::{
     time::Duration,
 };
 
-use eclusa::policy::left_in;
+use eclusa::{
+    audit::{Clock as _, SystemClock},
+    policy::left_in,
+};
 use eclusa_config::jsonc;
 use rustix::{fs::OFlags, termios::tcgetwinsize};
 use serde_json::Value;
@@ -33,6 +36,8 @@ const CODEX_SINCE: (&str, [u32; 3]) = ("codex", [0, 166, 0]);
 const HEADLESS: [&str; 2] = ["-p", "--prompt"];
 /// The event of Claude Code at which others may answer for its person.
 const ANSWERS: &str = "PermissionRequest";
+/// What the system says behind the name of a program that was replaced or removed while it runs.
+const GONE: &str = " (deleted)";
 /// Lines of a terminal that an agent needs for itself around a question.
 const AROUND: usize = 12;
 /// Where there is no terminal there is an editor, which scrolls.
@@ -131,8 +136,14 @@ fn words_of(process: u32) -> Vec<String> {
 /// The version of a program that carries it in its name, or in the package that it belongs to.
 fn version_of(process: u32, package: &str) -> Option<[u32; 3]> {
     let exe = fs::read_link(format!("/proc/{process}/exe")).ok()?;
-    if let Some(version) = exe.file_name().and_then(|it| numbers(it.to_str()?)) {
+    let name = exe.file_name()?.to_str()?;
+    let own_name = name.strip_suffix(GONE).unwrap_or(name);
+    if let Some(version) = numbers(own_name) {
         return Some(version);
+    }
+    // It was upgraded while it runs: what lies there now is another one.
+    if own_name != name {
+        return None;
     }
     let words = words_of(process);
     let script = words.iter().skip(1).find(|it| !it.starts_with('-'));
@@ -219,7 +230,13 @@ pub(super) fn asking(
             (format!("{line}{lines}"), Some(asks.summary.clone()), String::new())
         }
     };
-    let prompt = OpenPrompt { ticket: command.ticket.clone(), call: asks.call, text };
+    let prompt = OpenPrompt {
+        ticket: command.ticket.clone(),
+        call: asks.call,
+        text,
+        asked_with: event.asked_with.clone(),
+        kept_at: SystemClock.unix_ms(),
+    };
     session.calls.keep_prompt(&prompt).map_err(|err| format!("it cannot be kept: {err}"))?;
     Ok((line, ask))
 }
@@ -243,11 +260,9 @@ fn staying(event: &HookEvent, line: String) -> String {
 
 /// What the second hook asks about a command that has run; `None`: there is nothing to ask.
 pub(super) fn second(session: &HookSession, event: &HookEvent) -> Option<HookVerdict> {
-    let prompt = session.calls.prompt().filter(|it| !it.text.is_empty())?;
     let line = event.input.get("command").and_then(Value::as_str)?;
-    if !line.contains(&prompt.ticket) {
-        return None;
-    }
+    let mut prompts = session.calls.prompts().into_iter();
+    let prompt = prompts.find(|it| !it.text.is_empty() && line.contains(&it.ticket))?;
     let marked = ExecTicket::mark(&session.agent.ctx.paths.agents(), &prompt.ticket);
     Some(match marked {
         Ok(()) if road(event) == RewrittenAsk::Message => HookVerdict::Allow { context: None },
@@ -267,16 +282,16 @@ pub(super) fn asked(session: &HookSession, event: &HookEvent) -> Result<(), Stri
 
 /// The question that this event's command tells of, byte for byte.
 fn told_prompt(session: &HookSession, event: &HookEvent) -> Option<OpenPrompt> {
-    let ours = matches!(road(event), RewrittenAsk::OwnRule(_));
-    let prompt = session.calls.prompt().filter(|it| ours && !it.text.is_empty())?;
+    let RewrittenAsk::OwnRule(_) = road(event) else { return None };
     let line = event.input.get("command").and_then(Value::as_str)?;
-    (line == prompt.text).then_some(prompt)
+    session.calls.prompts().into_iter().find(|it| !it.text.is_empty() && it.text == line)
 }
 
-/// Where another event comes between a question and the end of its call, its answer is not known any more.
-pub(super) fn forget_mark(session: &HookSession, event: &HookEvent) {
-    let ours = matches!(road(event), RewrittenAsk::OwnRule(_));
-    if let Some(prompt) = session.calls.prompt().filter(|_| ours) {
+/// Where another event comes between a question and the end of its call, its answer is not known any more. Calls that
+/// are asked about together come beside each other.
+pub(super) fn forget_marks(session: &HookSession, event: &HookEvent) {
+    let RewrittenAsk::OwnRule(_) = road(event) else { return };
+    for prompt in session.calls.prompts().iter().filter(|it| !it.stands_beside(event)) {
         ExecTicket::take_mark(&session.agent.ctx.paths.agents(), &prompt.ticket);
     }
 }
@@ -284,7 +299,7 @@ pub(super) fn forget_mark(session: &HookSession, event: &HookEvent) {
 /// The call has ended that told what a command did: where the agent has asked about it, it is taken now.
 pub(super) async fn ended(session: &HookSession, event: &HookEvent) -> Result<ResultNote, String> {
     let Some(prompt) = told_prompt(session, event) else { return Ok(ResultNote::default()) };
-    session.calls.take_prompt();
+    session.calls.take_prompt(&prompt);
     let agents = session.agent.ctx.paths.agents();
     // It opens nothing any more, whatever becomes of its changes.
     let ticket = ExecTicket::take(&agents, &prompt.ticket);
@@ -304,12 +319,19 @@ pub(super) async fn ended(session: &HookSession, event: &HookEvent) -> Result<Re
     Ok(ResultNote { replacement, ..ResultNote::default() })
 }
 
-/// A prompt that was answered otherwise than with yes: its ticket is good for nothing any more.
-pub(super) async fn end_prompt(session: &HookSession) -> Result<(), String> {
-    let Some(prompt) = session.calls.take_prompt() else { return Ok(()) };
+/// Prompts that were answered otherwise than with yes: their tickets are good for nothing any more. Without an event
+/// all of them are over.
+pub(super) async fn end_prompts(
+    session: &HookSession,
+    event: Option<&HookEvent>,
+) -> Result<(), String> {
     let agents = session.agent.ctx.paths.agents();
-    match ExecTicket::take(&agents, &prompt.ticket) {
-        Ok(_) => session.agent.not_taken(prompt.call).await,
-        Err(_used) => Ok(()),
+    let stands = |prompt: &OpenPrompt| event.is_some_and(|it| prompt.stands_beside(it));
+    for prompt in session.calls.prompts().iter().filter(|it| !stands(it)) {
+        session.calls.take_prompt(prompt);
+        if ExecTicket::take(&agents, &prompt.ticket).is_ok() {
+            session.agent.not_taken(prompt.call).await?;
+        }
     }
+    Ok(())
 }

@@ -43,6 +43,21 @@ pub(super) struct OpenPrompt {
     pub(super) call: u64,
     /// What the second hook asks, where that asks.
     pub(super) text: String,
+    /// What its call has in common with those that a no to it would end as well.
+    #[serde(default)]
+    pub(super) asked_with: Option<String>,
+    /// When the hook gave the agent the question, in milliseconds since 1970.
+    #[serde(default)]
+    pub(super) kept_at: u64,
+}
+
+impl OpenPrompt {
+    /// Whether it may still be answered with yes when this event comes: what would come of a no has not come yet, or the
+    /// event was sent before there was a question.
+    pub(super) fn stands_beside(&self, event: &HookEvent) -> bool {
+        let same = self.asked_with.is_some() && self.asked_with == event.asked_with;
+        same || event.sent_at.is_some_and(|it| it < self.kept_at)
+    }
 }
 
 /// The open calls of a session, one file each.
@@ -53,8 +68,8 @@ pub(super) struct AllowedCalls {
     key: CallKey,
     /// Digest of the event's input.
     input: String,
-    /// The file of the question that whoever makes the call asks.
-    prompt: String,
+    /// How the files of the questions begin that whoever makes the call asks.
+    prompts: String,
 }
 
 /// How one call of a session is told from the others.
@@ -86,26 +101,35 @@ impl AllowedCalls {
             None => CallKey::Tool(hash(&event.tool)),
         };
         let directory = paths.agents().join("sessions").join(session);
-        let prompt = format!("{PROMPT}{}", hash(event.subagent.as_deref().unwrap_or_default()));
-        AllowedCalls { directory, key, input: digest(&event.input), prompt }
+        let prompts = format!("{PROMPT}{}", hash(event.subagent.as_deref().unwrap_or_default()));
+        AllowedCalls { directory, key, input: digest(&event.input), prompts }
     }
 
-    /// Keeps the question that the agent asks now.
+    /// Keeps a question that the agent asks now, or when those before it are answered.
     pub(super) fn keep_prompt(&self, prompt: &OpenPrompt) -> io::Result<()> {
         let text = serde_json::to_vec(prompt).map_err(io::Error::other)?;
-        self.write(&self.prompt, &text)
+        self.write(&self.prompt_name(prompt), &text)
     }
 
-    /// The question that the agent asked last.
-    pub(super) fn prompt(&self) -> Option<OpenPrompt> {
-        serde_json::from_slice(&fs::read(self.directory.join(&self.prompt)).ok()?).ok()
+    /// The questions of which nobody knows yet what became of them.
+    pub(super) fn prompts(&self) -> Vec<OpenPrompt> {
+        let entries = fs::read_dir(&self.directory).into_iter().flatten().flatten();
+        let ours = entries.filter(|it| {
+            it.file_name().to_str().is_some_and(|name| {
+                name.starts_with(&self.prompts) && !private_file::is_part(Path::new(name))
+            })
+        });
+        ours.filter_map(|it| serde_json::from_slice(&fs::read(it.path()).ok()?).ok()).collect()
     }
 
-    /// The same, which is over.
-    pub(super) fn take_prompt(&self) -> Option<OpenPrompt> {
-        let prompt = self.prompt()?;
-        remove(&self.directory.join(&self.prompt)).ok()?;
-        Some(prompt)
+    /// One of them is over.
+    pub(super) fn take_prompt(&self, prompt: &OpenPrompt) {
+        // What cannot be removed names a ticket that is gone.
+        let _ = remove(&self.directory.join(self.prompt_name(prompt)));
+    }
+
+    fn prompt_name(&self, prompt: &OpenPrompt) -> String {
+        format!("{}-{}", self.prompts, prompt.ticket)
     }
 
     /// Keeps a call that was allowed.

@@ -66,9 +66,9 @@ pub(super) async fn judge(
         participants: &participants,
     };
     if is_shell {
-        ahead::end_prompt(session).await?;
+        ahead::end_prompts(session, Some(event)).await?;
     }
-    ahead::forget_mark(session, event);
+    ahead::forget_marks(session, event);
     asking.allow(time);
     let outcome = match mapped {
         // Whatever it is, and whoever would judge it.
@@ -197,7 +197,7 @@ fn is_attended() -> bool {
 }
 
 /// True when a shell command is run in our sandbox and not as the agent runs it.
-fn runs_in_sandbox(session: &HookSession, event: &HookEvent) -> bool {
+pub(super) fn runs_in_sandbox(session: &HookSession, event: &HookEvent) -> bool {
     let agent = event.agent;
     let plain = session.agent.ctx.config.agents.shell_of(agent.name) == AgentShell::Plain;
     agent.hooks.as_ref().is_some_and(|it| it.can_rewrite) && !plain
@@ -225,7 +225,7 @@ fn keep(
     session.calls.keep(&call).map_err(|err| format!("the call cannot be kept: {err}"))
 }
 
-fn id(event: &HookEvent) -> String {
+pub(super) fn id(event: &HookEvent) -> String {
     event.call.clone().unwrap_or_else(|| format!("{}-{}", event.agent.name, digest(&event.input)))
 }
 

@@ -119,7 +119,7 @@ fn a_shell_call_with_the_models_reason_below_the_facts() {
     assert_snapshot!(render(&asked), @r#"
     tool: bash
     class: shell
-    warning: what this tool does is hard to take back
+    warning: what this tool does cannot be undone
     arguments:
       command │ rm -rf build\u{1B}[2K\u{1B}[1G⏎
               │ ls -la

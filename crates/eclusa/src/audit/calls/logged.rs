@@ -69,9 +69,9 @@ impl<'a> LoggedChanges<'a> {
         text(self.0.get("outcome"))
     }
 
-    /// True when nothing of them was applied.
+    /// True when nothing of them was applied: they were discarded, or wait for an answer.
     pub fn is_discarded(self) -> bool {
-        self.outcome() == "discarded"
+        matches!(self.outcome(), "discarded" | "pending")
     }
 
     /// What led to the decision about them.

@@ -2,6 +2,7 @@
 
 use super::{
     answerers::{AskOutcome, Inquiry},
+    required::with_least_proof,
     runs,
 };
 use crate::{
@@ -58,6 +59,7 @@ fn question(
         origin: "network".into(),
         text: text.into(),
     }]);
+    let verdict = with_least_proof(setup, verdict);
     let binding = format!("{} hosts {}", call.binding(), hosts.join(" "));
     let about = QuestionAbout::Hosts(hosts.to_vec());
     Question { about, binding, ..question_with(setup, run, call, verdict, None) }

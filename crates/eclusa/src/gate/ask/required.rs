@@ -1,13 +1,11 @@
 //! What rules require of an answer, checked where the call runs: whatever wrote the answer down,
 //! only signatures of people who are known here count for more than a word.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use crate::{
-    AnswerGiven, GivenVote, Question, Statement, Stop, Verdict, Vote,
-    approve::votes::{is_statement_of, opens},
-    gate::Setup,
-    reply::millis,
+    AnswerGiven, Decision, GivenVote, Proof, Question, Reason, ReasonId, Requirement, Source,
+    Statement, Stop, Verdict, Vote, approve::votes::opens, gate::Setup, reply::millis,
     stop::Decider,
 };
 
@@ -15,6 +13,30 @@ use crate::{
 pub(in crate::gate) fn time(setup: &Setup, verdict: &Verdict) -> Duration {
     let within = verdict.requirements().filter_map(|it| it.within);
     within.fold(setup.limits.approval, Duration::min)
+}
+
+/// The verdict with the least proof that every answer has here, where that is more than a word: one requirement more, so
+/// that whatever judges answers by what rules require judges by this, too.
+pub(in crate::gate) fn with_least_proof(setup: &Setup, mut verdict: Verdict) -> Verdict {
+    let with = setup.limits.proof;
+    if verdict.decision == Decision::Ask && with > Proof::Word {
+        let (of, then) = (Vec::new(), Vec::new());
+        let requirement = Requirement { of, need: 1, with, separate: false, within: None, then };
+        verdict.because.insert(
+            0,
+            Reason {
+                decision: Decision::Ask,
+                source: Source::Floor,
+                origin: ReasonId::Rule {
+                    id: None,
+                    written_at: "approvals.proof".into(),
+                    requires: Some(Arc::new(requirement)),
+                },
+                text: format!("every answer is signed here, with a {}", with.as_str()).into(),
+            },
+        );
+    }
+    verdict
 }
 
 /// Whether a rule says who must answer.
@@ -70,7 +92,7 @@ fn vote(
             // The question cannot have waited for longer than this.
             let age = question.time.max(question.keep).saturating_add(question.keep);
             let since = setup.clock.unix_ms().saturating_sub(millis(age));
-            if !is_statement_of(&signed.statement, &statement, since) {
+            if !statement.is_in(&signed.statement, since) {
                 return None;
             }
             people?.verify(&given.by, signed)?

@@ -75,7 +75,7 @@ impl Script {
 pub(super) fn only_reads(command: &Command, reading: &CommandProfile) -> Result<(), Refused> {
     let stage = |why: String| Err((Decision::Stage, why));
     if services::needs(reading) {
-        let why = services::GRANT;
+        let why = services::said_of(command);
         // What only looks loses nothing by trying, and says at once that it cannot.
         let decision =
             if services::is_read_only(command) { Decision::Stage } else { Decision::Ask };

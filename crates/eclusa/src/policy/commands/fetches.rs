@@ -68,7 +68,10 @@ const SUBCOMMANDS: [(&[&str], &[&str]); 10] = [
         &["add", "install", "lock", "pip", "remove", "sync", "update", "upgrade"],
     ),
     (&["go"], &["get", "install", "mod"]),
-    (&["terraform", "tofu"], &["init", "plan", "show", "output", "providers", "graph"]),
+    (
+        &["terraform", "tofu"],
+        &["init", "plan", "show", "output", "providers", "get", "state", "workspace"],
+    ),
     (
         &["gh", "glab"],
         &["pr", "issue", "run", "release", "repo", "workflow", "mr", "ci", "status", "auth"],
@@ -178,7 +181,8 @@ impl Script {
         let Some(words) = words.filter(|_| command.assignments.is_empty()) else { return false };
         let words: Vec<&str> = words.iter().map(|it| &**it).collect();
         let Some((program, words)) = words.split_first() else { return false };
-        match *program {
+        // One of the workspace (`.venv/bin/pip`) runs no code that a test would not run.
+        match program.rsplit('/').next().unwrap_or(program) {
             "curl" => words.iter().all(|it| CURL.cover(it)) && !self.is_beside_code(command),
             "wget" => words.iter().all(|it| WGET.cover(it)) && !self.is_beside_code(command),
             // Without a word it installs.
@@ -212,7 +216,7 @@ fn fetches_by_subcommand(program: &str, words: &[&str]) -> bool {
     };
     let named = || words.iter().filter(|it| !it.starts_with('-')).copied();
     // Options before the subcommand may change what it is, but for a directory to work in.
-    let leads = |it: &&&str| program == "terraform" && it.starts_with("-chdir=");
+    let leads = |it: &&&str| matches!(program, "terraform" | "tofu") && it.starts_with("-chdir=");
     let sub = words.iter().find(|it| !leads(it)).copied().unwrap_or_default();
     match program {
         "aws" => named().nth(1).is_some_and(|it| {
@@ -225,6 +229,10 @@ fn fetches_by_subcommand(program: &str, words: &[&str]) -> bool {
         "gh" | "glab" => {
             let what = words.get(1).copied().unwrap_or_default();
             sub == "status" || (subs.contains(&sub) && FORGE_LOOKS.contains(&what))
+        }
+        "terraform" | "tofu" if ["state", "workspace"].contains(&sub) => {
+            let mut behind = words.iter().skip_while(|it| **it != sub).skip(1);
+            behind.next().is_some_and(|it| ["list", "show", "pull"].contains(it))
         }
         "go" if sub == "mod" => {
             words.get(1).is_some_and(|it| ["tidy", "download", "vendor"].contains(it))

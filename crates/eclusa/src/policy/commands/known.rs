@@ -13,7 +13,7 @@ use crate::{
 
 impl Script {
     /// True when one of its commands is one of these programs.
-    pub(in crate::policy) fn runs_any(&self, programs: &[&str]) -> bool {
+    pub(crate) fn runs_any(&self, programs: &[&str]) -> bool {
         self.commands().any(|(_, it)| programs.contains(&first_word(&it.program)))
     }
 

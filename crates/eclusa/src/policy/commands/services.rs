@@ -1,11 +1,25 @@
 //! Programs that talk to a service which no sandbox has: what they do when they only look.
 
-use eclusa_shell::{Command, programs::CommandProfile};
+use eclusa_shell::{Command, Word, programs::CommandProfile};
 
 /// What is said of them.
-pub(super) const GRANT: &str = "needs a service outside the sandbox, so it cannot work inside it; a \
+const GRANT: &str = "needs a service outside the sandbox, so it cannot work inside it; a \
                                 person can run it in a terminal, or give it to the agent as a tool \
                                 of its own (`[tools.NAME]` with `sandbox = false` in eclusa.toml)";
+
+/// What is said of clients of data bases: a server that the session has started answers them.
+const OWN_SERVER: &str = "reaches only a server that this session has started, none of this machine; a \
+                          person can run it in a terminal, or give it to the agent as a tool of its own \
+                          (`[tools.NAME]` with `sandbox = false` in eclusa.toml)";
+
+/// What is said of a command that needs such a service.
+pub(super) fn said_of(command: &Command) -> &'static str {
+    let program = command.words.first().and_then(Word::text);
+    match program.is_some_and(|it| CLIENTS.contains(&&*it)) {
+        true => OWN_SERVER,
+        false => GRANT,
+    }
+}
 
 /// True when a command talks to such a service.
 pub(super) fn needs(profile: &CommandProfile) -> bool {
@@ -13,7 +27,7 @@ pub(super) fn needs(profile: &CommandProfile) -> bool {
 }
 
 /// Programs, and those of their subcommands that change nothing anywhere.
-const LOOKS: [(&[&str], &[&str]); 7] = [
+const LOOKS: [(&[&str], &[&str]); 8] = [
     (
         &["docker", "podman", "nerdctl"],
         &["ps", "images", "inspect", "logs", "version", "info", "stats", "top", "port", "history"],
@@ -24,9 +38,27 @@ const LOOKS: [(&[&str], &[&str]); 7] = [
     ),
     (
         &["kubectl", "oc"],
-        &["get", "describe", "logs", "version", "explain", "api-resources", "cluster-info", "top"],
+        &[
+            "get",
+            "describe",
+            "logs",
+            "version",
+            "explain",
+            "api-resources",
+            "cluster-info",
+            "top",
+            "kustomize",
+            "diff",
+            "options",
+        ],
     ),
-    (&["helm"], &["list", "ls", "status", "history", "show", "lint", "template", "version"]),
+    (
+        &["helm"],
+        &[
+            "list", "ls", "status", "history", "show", "lint", "template", "version", "create",
+            "package",
+        ],
+    ),
     (&["redis-cli"], &["ping"]),
     (
         &["systemctl"],
@@ -46,7 +78,25 @@ const LOOKS: [(&[&str], &[&str]); 7] = [
         ],
     ),
     (&["hostnamectl", "timedatectl", "localectl"], &["status", "show"]),
+    (
+        &["loginctl"],
+        &[
+            "list-sessions",
+            "list-users",
+            "list-seats",
+            "session-status",
+            "user-status",
+            "show-session",
+        ],
+    ),
 ];
+
+/// Programs that only look where they are told nothing.
+const BARE: [&str; 5] = ["systemctl", "hostnamectl", "timedatectl", "localectl", "loginctl"];
+
+/// What `kubectl` makes of files alone, where it is told to go no further.
+const REHEARSED: [&str; 8] =
+    ["create", "run", "apply", "expose", "set", "label", "annotate", "autoscale"];
 
 /// Groups of subcommands, and those of them that change nothing anywhere.
 const GROUPS: [(&str, &str, &[&str]); 8] = [
@@ -56,14 +106,44 @@ const GROUPS: [(&str, &str, &[&str]); 8] = [
     ("docker", "volume", &["ls", "list", "inspect"]),
     ("docker", "network", &["ls", "list", "inspect"]),
     ("docker", "context", &["ls", "show"]),
-    ("kubectl", "config", &["get-contexts", "current-context", "get-clusters"]),
+    (
+        "kubectl",
+        "config",
+        &["view", "get-contexts", "current-context", "get-clusters", "get-users"],
+    ),
     ("helm", "repo", &["list", "ls"]),
 ];
 
 /// Clients of data bases. They speak to a socket of this machine or to a port of their own, neither
 /// of which any setting opens: what they reach, if anything, runs in the sandbox too.
-const CLIENTS: [&str; 7] =
-    ["psql", "pg_dump", "mysql", "mariadb", "mysqldump", "redis-cli", "mongosh"];
+const CLIENTS: [&str; 26] = [
+    "clusterdb",
+    "createdb",
+    "createuser",
+    "dropdb",
+    "dropuser",
+    "mariadb",
+    "mariadb-admin",
+    "mariadb-dump",
+    "mongosh",
+    "mysql",
+    "mysqladmin",
+    "mysqldump",
+    "mysqlimport",
+    "mysqlshow",
+    "pg_dump",
+    "pg_dumpall",
+    "pg_isready",
+    "pg_restore",
+    "pgbench",
+    "psql",
+    "redis-benchmark",
+    "redis-cli",
+    "reindexdb",
+    "sqlcmd",
+    "vacuumdb",
+    "valkey-cli",
+];
 
 /// True when a command loses nothing by being tried: read-only, with its subcommand right behind
 /// the program, or whatever it does stays inside.
@@ -77,9 +157,13 @@ pub(super) fn is_read_only(command: &Command) -> bool {
             GROUPS.iter().filter(same).any(|it| it.2.contains(sub))
         }
         [program, ..] if CLIENTS.contains(program) => true,
+        ["kubectl" | "oc", sub, rest @ ..] if REHEARSED.contains(sub) => {
+            rest.contains(&"--dry-run=client")
+        }
         [program, sub, ..] => {
             LOOKS.iter().any(|(programs, subs)| programs.contains(program) && subs.contains(sub))
         }
-        [] | [_] => false,
+        [program] => BARE.contains(program),
+        [] => false,
     }
 }

@@ -57,8 +57,8 @@ const READ_BYTES: [&str; 14] = [
     "wc",
 ];
 
-/// Single files elsewhere.
-const FILES: [&str; 21] = [
+/// Single files elsewhere: of the machine, and of the process that reads them.
+const FILES: [&str; 55] = [
     "/dev/full",
     "/dev/null",
     "/dev/random",
@@ -68,16 +68,50 @@ const FILES: [&str; 21] = [
     "/proc/devices",
     "/proc/diskstats",
     "/proc/filesystems",
+    "/proc/interrupts",
     "/proc/loadavg",
     "/proc/meminfo",
     "/proc/mounts",
+    "/proc/net/dev",
     "/proc/partitions",
+    "/proc/pressure/cpu",
+    "/proc/pressure/io",
+    "/proc/pressure/memory",
+    "/proc/self/cgroup",
+    "/proc/self/comm",
+    "/proc/self/exe",
+    "/proc/self/limits",
     "/proc/self/mounts",
+    "/proc/self/stat",
+    "/proc/self/statm",
+    "/proc/self/status",
     "/proc/stat",
     "/proc/swaps",
+    "/proc/sys/fs/file-max",
+    "/proc/sys/fs/inotify/max_user_watches",
+    "/proc/sys/kernel/hostname",
+    "/proc/sys/kernel/osrelease",
+    "/proc/sys/kernel/ostype",
+    "/proc/sys/kernel/pid_max",
+    "/proc/sys/kernel/threads-max",
+    "/proc/sys/net/core/somaxconn",
+    "/proc/sys/vm/max_map_count",
+    "/proc/sys/vm/overcommit_memory",
+    "/proc/sys/vm/swappiness",
     "/proc/uptime",
     "/proc/version",
     "/proc/vmstat",
+    "/sys/devices/system/cpu/online",
+    "/sys/devices/system/cpu/possible",
+    "/sys/devices/system/cpu/present",
+    "/sys/fs/cgroup/cgroup.controllers",
+    "/sys/fs/cgroup/cpu.max",
+    "/sys/fs/cgroup/cpu.stat",
+    "/sys/fs/cgroup/cpuset.cpus.effective",
+    "/sys/fs/cgroup/memory.current",
+    "/sys/fs/cgroup/memory.max",
+    "/sys/fs/cgroup/memory.stat",
+    "/sys/fs/cgroup/pids.max",
     "/sys/kernel/mm/transparent_hugepage/enabled",
     "/sys/power/state",
 ];
@@ -107,11 +141,20 @@ pub(super) fn is_free(word: &Word, command: &Command, reading: &CommandProfile) 
     let hows: Vec<How> = named.map(|it| it.how).collect();
     let lists = !hows.is_empty() && hows.iter().all(|it| *it == How::Listed);
     let program = command.words.first().and_then(Word::text).unwrap_or_default();
-    let looks = lists && LOOK_AT_ONE.contains(&&*program) && !is_recursive(command);
+    let shallow = program == "find" && is_shallow(command);
+    let looks = lists && (shallow || LOOK_AT_ONE.contains(&&*program)) && !is_recursive(command);
     match path == Path::new("/") {
         true => looks && program == "ls",
         false => is_free_path(path, looks, lists || READ_BYTES.contains(&&*program)),
     }
+}
+
+/// Whether a search goes no further than what is in the directory that it is given.
+fn is_shallow(command: &Command) -> bool {
+    let words: Vec<_> = command.words.iter().map(Word::text).collect();
+    words.windows(2).any(|it| {
+        matches!(it, [Some(flag), Some(depth)] if flag == "-maxdepth" && (depth == "0" || depth == "1"))
+    })
 }
 
 /// Whether a command lists what is beneath a directory, too.

@@ -176,6 +176,11 @@ fn git_kind(rest: &str, change: &Change, packs: bool, effects: &Effects<'_>) -> 
         let is_new = tree.is_some_and(|it| it.before.is_none());
         let stands = ["HEAD", "index", "gitdir", "commondir"].contains(&inner);
         let altered = stands && change.before.is_some() && change.after.is_some();
+        let inside =
+            change.path.starts_with(".git") && effects.facts.trees.iter().any(|it| it == name);
+        if inside && !is_new && !["gitdir", "commondir", "config.worktree"].contains(&inner) {
+            return git_file(inner, change, packs);
+        }
         return match !is_new && !name.is_empty() && (own.is_some() || altered) {
             true => GitFile::Foreign,
             false => git_file(rest, change, packs),

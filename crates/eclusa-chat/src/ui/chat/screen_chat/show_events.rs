@@ -65,8 +65,8 @@ impl ScreenChat<'_> {
                 self.busy = true;
                 view.call_began(&id, &sanitize(&tool), &sanitize(&brief(&args)), now);
             }
-            // The call itself shows what came of it.
-            AgentEvent::Approval { .. } => {}
+            // The call itself shows what came of it; who was asked has seen its changes.
+            AgentEvent::Approval { id, .. } => drop(self.seen.insert(id)),
             AgentEvent::Progress { id, detail } => view.call_progress(&id, &sanitize(&detail)),
             AgentEvent::Answered(call) => {
                 view.call_ended(&call.id, &EndedCall::from(&call));
@@ -74,6 +74,13 @@ impl ScreenChat<'_> {
                     view.print_output(&sanitize(&call.output));
                 }
                 self.changes += usize::from(call.changed);
+                if !self.seen.remove(&call.id)
+                    && call.changed
+                    && let Some((number, diff)) =
+                        call.number.zip(call.number.and_then(|it| self.chat.diff_of(it)))
+                {
+                    view.print_diff(number, &diff);
+                }
                 if !view.is_busy() {
                     view.wait_for(WAITING, now);
                 }

@@ -71,3 +71,37 @@ fn only_a_word_that_begins_so_is_completed() {
     composer.complete("@src/main.rs ");
     assert_eq!(composer.text(), "read @src/main.rs ");
 }
+
+#[test]
+fn rows_break_between_words_and_long_words_break_anyway() {
+    let composer = typed("because words stay whole");
+    let (rows, cursor) = composer.rows(10);
+    assert_eq!(rows, ["because ", "words stay", "whole"]);
+    assert_eq!(cursor, (2, 5));
+    assert_eq!(typed("abcdefghijkl mn").rows(5).0, ["abcde", "fghij", "kl mn"]);
+    assert_eq!(typed("ab\ncd").rows(10), (vec!["ab".to_owned(), "cd".to_owned()], (1, 2)));
+    for columns in [4, 20, 400] {
+        let (rows, _) = composer.rows(columns);
+        assert!(rows.iter().all(|it| it.chars().count() <= columns), "{rows:?}");
+    }
+}
+
+#[test]
+fn what_people_see_as_one_character_is_deleted_as_one() {
+    for one in ["👩\u{200D}👩\u{200D}👧", "e\u{301}", "🇵🇹", "👍🏽", "❤\u{FE0F}"] {
+        let mut composer = typed(&format!("a{one}b"));
+        composer.left();
+        composer.left();
+        composer.right();
+        composer.backspace();
+        assert_eq!(composer.text(), "ab", "{one}");
+        let mut composer = typed(&format!("a{one}"));
+        composer.home();
+        composer.right();
+        composer.delete();
+        assert_eq!(composer.text(), "a", "{one}");
+    }
+    let mut flags = typed("🇵🇹🇪🇸");
+    flags.backspace();
+    assert_eq!(flags.text(), "🇵🇹");
+}
