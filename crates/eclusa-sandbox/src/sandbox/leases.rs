@@ -16,6 +16,10 @@ use crate::step::SandboxError;
 /// (`/proc/sys/fs/lease-break-time`, 45 seconds).
 pub(super) const INTERVAL: Duration = Duration::from_millis(200);
 
+/// How long a file may still be open elsewhere: a process that another thread has just forked holds a copy
+/// of every descriptor until it starts its program, and so does whoever looks at each file in passing.
+const PASSING: Duration = Duration::from_secs(1);
+
 /// Leases of this process. Dropping them lets others open the files.
 pub(super) struct Leases {
     files: Vec<OwnedFd>,
@@ -39,9 +43,10 @@ impl Leases {
                 ))
             }
         };
-        let mut leases = Leases { files: Vec::new(), next: Instant::now() };
+        let began = Instant::now();
+        let mut leases = Leases { files: Vec::new(), next: began };
         for path in paths {
-            leases.files.extend(lease(path).map_err(refused(path))?);
+            leases.files.extend(lease_by(path, began + PASSING).map_err(refused(path))?);
         }
         Ok(leases)
     }
@@ -64,6 +69,18 @@ impl Leases {
     /// Whether somebody waits for one of the files.
     pub(super) fn wanted(&self) -> bool {
         self.files.iter().any(|it| !kernel::holds_lease(it))
+    }
+}
+
+/// A lease on a file, which others may have open until `deadline`.
+fn lease_by(path: &PathBuf, deadline: Instant) -> rustix::io::Result<Option<OwnedFd>> {
+    loop {
+        match lease(path) {
+            Err(Errno::AGAIN) if Instant::now() < deadline => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            taken => return taken,
+        }
     }
 }
 

@@ -80,6 +80,24 @@ fn what_is_around_a_secret_is_written_as_ever() {
     assert_eq!(exit.ended, None);
 }
 
+/// What another thread forks has every file open until it starts its program.
+#[test]
+fn who_has_a_secret_open_in_passing_is_waited_for() {
+    let machine = machine();
+    let world = world();
+    let mut holder = std::process::Command::new("sh")
+        .args(["-c", "exec 3< .env; echo open; sleep 0.2"])
+        .current_dir(world.path("ws"))
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut opened = [0; 5];
+    std::io::Read::read_exact(holder.stdout.as_mut().unwrap(), &mut opened).unwrap();
+    let exit = run(&writing(&world, "true", &machine), &machine);
+    assert_eq!((exit.ended, &exit.how), (None, &How::Code(0)));
+    holder.wait().unwrap();
+}
+
 #[test]
 fn a_secret_that_somebody_has_open_is_named_and_nothing_runs() {
     let machine = machine();
