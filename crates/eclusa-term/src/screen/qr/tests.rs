@@ -1,30 +1,44 @@
-//! The code is one that cameras read: compared with what another program made of the same text, and with the field's
-//! own laws.
+//! The code is drawn whole, in two rows of modules a line, with light around it.
 
-use super::{Modules, Paint, codewords, lines, remainder};
+use super::{Paint, lines};
 
-/// The example of the standard's handbook: version 1, 10 bytes of correction.
-#[test]
-fn the_correction_is_that_of_the_standard() {
-    let data = [32, 91, 11, 120, 209, 114, 220, 77, 67, 64, 236, 17, 236, 17, 236, 17];
-    assert_eq!(remainder(&data, 10), [196, 35, 39, 119, 235, 215, 231, 226, 93, 23]);
+/// What is drawn, as modules: true is dark.
+fn modules(drawn: &[String]) -> Vec<Vec<bool>> {
+    let mut rows = Vec::new();
+    for line in drawn {
+        let blocks = line.strip_prefix("\x1b[30;107m").and_then(|it| it.strip_suffix("\x1b[0m"));
+        let blocks = blocks.unwrap_or_else(|| panic!("{line:?}"));
+        rows.push(blocks.chars().map(|it| matches!(it, '█' | '▀')).collect());
+        rows.push(blocks.chars().map(|it| matches!(it, '█' | '▄')).collect());
+    }
+    rows
+}
+
+/// The square by which a camera finds a corner: dark, light, dark, seven modules wide.
+fn has_finder(rows: &[Vec<bool>], left: usize, top: usize) -> bool {
+    (0..7_usize).all(|y| {
+        (0..7_usize).all(|x| {
+            let distance = x.abs_diff(3).max(y.abs_diff(3));
+            rows[top + y][left + x] == (distance != 2)
+        })
+    })
 }
 
 #[test]
-fn bytes_are_padded_and_blocks_mixed() {
-    let bytes = codewords(b"ab", 19, 7, 1);
-    assert_eq!(bytes[..8], [0x40, 0x26, 0x16, 0x20, 0xec, 0x11, 0xec, 0x11]);
-    assert_eq!(bytes.len(), 26);
-    let long = [b'x'; 120];
-    assert_eq!(codewords(&long, 68, 18, 2).len(), 172);
-    assert_eq!(Modules::of(&long).unwrap().size, 41);
-    assert!(Modules::of(&[b'x'; 135]).is_none());
+fn cameras_find_three_corners_with_light_around_them() {
+    for link in ["http://localhost:8378/pair#x", &format!("https://example.org/{}", "y".repeat(200))] {
+        let rows = modules(&lines(link, Paint::always()).unwrap());
+        let side = rows[0].len();
+        let far = side - 2 - 7;
+        assert!(has_finder(&rows, 2, 2) && has_finder(&rows, far, 2) && has_finder(&rows, 2, far));
+        assert!(!has_finder(&rows, far, far), "the fourth corner says which way is up");
+        assert!(rows[..2].iter().flatten().all(|it| !it), "no light above it");
+        assert!(rows.iter().all(|it| !it[0] && !it[1] && !it[side - 1] && !it[side - 2]));
+    }
 }
 
 #[test]
-fn without_colours_there_is_none() {
+fn without_colours_or_room_there_is_none() {
     assert!(lines("http://localhost:8378/pair#x", Paint::never()).is_none());
-    let code = lines("http://localhost:8378/pair#x", Paint::always()).unwrap();
-    assert_eq!(code.len(), 15);
-    assert!(code.iter().all(|it| it.starts_with("\x1b[30;107m") && it.ends_with("\x1b[0m")));
+    assert!(lines(&"x".repeat(301), Paint::always()).is_none());
 }
