@@ -1,7 +1,11 @@
 //! Tells people of questions that wait: whatever process is there sends what is due, tries again what
 //! failed, and answers nothing.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use eclusa::{
     approve::{DueNotification, NotificationTarget, Outbox, QueueError},
@@ -9,7 +13,7 @@ use eclusa::{
     settings::Endpoint,
     store::{ApprovalQueue, Store},
 };
-use eclusa_approvals::{NotificationText, OutgoingNotification, WebhookSecrets, test_message};
+use eclusa_approvals::{Announcement, NotificationText, OutgoingNotification, WebhookSecrets, test_message};
 use eclusa_config::{ApprovalsSettings, NotificationSettings};
 use tokio::sync::Mutex;
 
@@ -153,34 +157,58 @@ impl NotificationSender {
         settings: &NotificationSettings,
         outgoing: OutgoingNotification,
     ) -> Result<(), String> {
-        match &settings.reach {
-            Endpoint::Command(command) => self.run(command, outgoing).await,
-            Endpoint::Url { url, headers } => {
-                let mut all = Vec::new();
-                for (name, variable) in headers {
-                    all.push((name.clone(), variable_of(variable)?));
-                }
-                let ours = outgoing.headers.into_iter().map(|(name, it)| (name.to_owned(), it));
-                all.extend(ours);
-                Service::new(url, &all, ATTEMPT)?.deliver(outgoing.body).await
+        deliver(settings, &self.directory, outgoing).await
+    }
+}
+
+/// Sends an announcement as its receiver is configured, within the time of one attempt.
+pub async fn announce(
+    settings: &NotificationSettings,
+    directory: &Path,
+    told: &Announcement,
+) -> Result<(), String> {
+    let secrets = settings.secret.as_deref().map(secrets).transpose()?;
+    let sending = deliver(settings, directory, told.outgoing(settings.kind, secrets.as_ref()));
+    let sent = tokio::time::timeout(ATTEMPT, sending).await;
+    sent.unwrap_or_else(|_| Err("it took too long".to_owned()))
+}
+
+async fn deliver(
+    settings: &NotificationSettings,
+    directory: &Path,
+    outgoing: OutgoingNotification,
+) -> Result<(), String> {
+    match &settings.reach {
+        Endpoint::Command(command) => run(command, directory, outgoing).await,
+        Endpoint::Url { url, headers } => {
+            let mut all = Vec::new();
+            for (name, variable) in headers {
+                all.push((name.clone(), variable_of(variable)?));
             }
+            let ours = outgoing.headers.into_iter().map(|(name, it)| (name.to_owned(), it));
+            all.extend(ours);
+            Service::new(url, &all, ATTEMPT)?.deliver(outgoing.body).await
         }
     }
+}
 
-    /// Runs the program that takes it.
-    async fn run(&self, command: &[String], out: OutgoingNotification) -> Result<(), String> {
-        let program = Program {
-            command: command.to_vec(),
-            directory: self.directory.clone(),
-            env: Vec::new(),
-            set: Vec::new(),
-        };
-        let ran = program.run(out.body.into_bytes(), Streams::Together).await;
-        let ran = ran.map_err(|err| err.to_string())?;
-        match ran.code {
-            Some(0) => Ok(()),
-            _ => Err(format!("{}: {}", ran.how(), ran.out.trim())),
-        }
+/// Runs the program that takes it.
+async fn run(
+    command: &[String],
+    directory: &Path,
+    out: OutgoingNotification,
+) -> Result<(), String> {
+    let program = Program {
+        command: command.to_vec(),
+        directory: directory.to_owned(),
+        env: Vec::new(),
+        set: Vec::new(),
+    };
+    let ran = program.run(out.body.into_bytes(), Streams::Together).await;
+    let ran = ran.map_err(|err| err.to_string())?;
+    match ran.code {
+        Some(0) => Ok(()),
+        _ => Err(format!("{}: {}", ran.how(), ran.out.trim())),
     }
 }
 

@@ -10,9 +10,11 @@ use serde_json::{Value, json};
 
 use crate::page::{headline, span};
 
+mod announcement;
 pub(crate) mod signature;
 mod test_message;
 
+pub use announcement::Announcement;
 pub use signature::WebhookSecrets;
 pub use test_message::test_message;
 
@@ -54,12 +56,15 @@ impl NotificationText<'_> {
         kind: NotificationKind,
         secrets: Option<&WebhookSecrets>,
     ) -> OutgoingNotification {
-        match kind {
-            NotificationKind::Webhook => self.webhook(secrets),
-            NotificationKind::Command => json_body(&self.event()),
-            NotificationKind::Slack => json_body(&self.slack()),
-            NotificationKind::Ntfy => self.ntfy(),
-        }
+        let told = Announcement {
+            id: format!("{}_{}", self.queue, self.due.id),
+            title: self.title(),
+            details: self.details(),
+            link: self.link(),
+            event: self.event(),
+            now: self.now,
+        };
+        told.outgoing(kind, secrets)
     }
 
     /// Where to look.
@@ -123,47 +128,6 @@ impl NotificationText<'_> {
             data.insert("by".to_owned(), queued.decided_by.clone().into());
         }
         json!({"type": format!("approval.{}", self.due.event.as_str()), "data": data})
-    }
-
-    /// Standard Webhooks: the id is the same at every attempt, so that a receiver knows a repeat.
-    fn webhook(&self, secrets: Option<&WebhookSecrets>) -> OutgoingNotification {
-        let mut outgoing = json_body(&self.event());
-        let id = format!("msg_{}_{}", self.queue, self.due.id);
-        let timestamp = (self.now / 1_000).to_string();
-        if let Some(secrets) = secrets {
-            let signature = secrets.sign(&id, &timestamp, outgoing.body.as_bytes());
-            outgoing.headers.push((signature::SIGNATURE, signature));
-        }
-        outgoing.headers.push((signature::ID, id));
-        outgoing.headers.push((signature::TIMESTAMP, timestamp));
-        outgoing
-    }
-
-    fn slack(&self) -> Value {
-        let plain = |text: String| json!({"type": "plain_text", "text": text, "emoji": false});
-        // Plain text is shown as it is: nothing that an agent wrote becomes a link or a mention.
-        let (title, link) = (self.title(), self.link());
-        let button = json!({"type": "button", "text": plain("Look at it".to_owned()), "url": link});
-        json!({
-            "text": escape(&title),
-            "blocks": [
-                {"type": "section", "text": plain(title)},
-                {"type": "context", "elements": [plain(self.details())]},
-                {"type": "actions", "elements": [button]},
-            ],
-        })
-    }
-
-    fn ntfy(&self) -> OutgoingNotification {
-        // Headers hold nothing but ASCII.
-        let ascii = |text: String| text.replace(|it: char| !(' '..='~').contains(&it), "?");
-        let headers = vec![
-            ("title", ascii(self.title())),
-            ("click", ascii(self.link())),
-            ("tags", "lock".to_owned()),
-            ("content-type", "text/plain; charset=utf-8".to_owned()),
-        ];
-        OutgoingNotification { headers, body: self.details() }
     }
 }
 

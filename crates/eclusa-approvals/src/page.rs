@@ -15,18 +15,22 @@ mod metrics;
 mod plots;
 mod question;
 mod sessions;
+mod text_lines;
 
-pub(crate) use html::span;
+pub use html::{Html, ago, span};
 pub use inbox::headline;
-
-use html::Html;
+pub use text_lines::text_lines;
 
 /// The one stylesheet.
-pub(crate) const STYLE: &str = include_str!("page/approvals.css");
-/// The one script.
+pub const STYLE: &str = include_str!("page/approvals.css");
+/// What the scripts of all our pages share: keys, passkeys, signatures, and moving about.
+pub const PAGE_SCRIPT: &str = include_str!("page/page.js");
+/// The script of this page.
 pub(crate) const SCRIPT: &str = include_str!("page/approvals.js");
+/// The address of that.
+const SCRIPT_PATH: &str = "/approvals.js";
 /// The sign of the page: a lock with two gates.
-pub(crate) const ICON: &str = include_str!("page/icon.svg");
+pub const ICON: &str = include_str!("page/icon.svg");
 
 /// What a page is made from.
 pub(crate) struct PageView {
@@ -94,7 +98,7 @@ const PLACES: [(&str, &str); 5] = [
 
 /// A whole page of somebody who is known.
 fn layout(view: &PageView, place: &str, title: &str, pending: Option<u64>, body: &Html) -> String {
-    let mut page = head(title);
+    let mut page = document_head(title, SCRIPT_PATH);
     page.raw("<body class=\"")
         .raw(place)
         .raw("\"><a class=\"skip\" href=\"#main\">Skip to content</a>");
@@ -143,7 +147,8 @@ const HELP: &str = "<dialog id=\"help\" aria-labelledby=\"help-title\"><h2 id=\"
 <p>Keys rest for a moment whenever the question changes, so that you answer what you have read.</p>\
 <form method=\"dialog\"><button>Close</button></form></dialog>";
 
-fn head(title: &str) -> Html {
+/// How a document of ours begins, with the script at this address beside the one that all share.
+pub fn document_head(title: &str, script: &'static str) -> Html {
     let mut page = Html::default();
     page.raw("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">");
     page.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
@@ -152,13 +157,14 @@ fn head(title: &str) -> Html {
     page.raw(
         "<link rel=\"icon\" href=\"/icon.svg\"><link rel=\"stylesheet\" href=\"/approvals.css\">",
     );
-    page.raw("<script src=\"/approvals.js\" defer></script></head>");
+    page.raw("<script src=\"/page.js\" defer></script><script src=\"").raw(script);
+    page.raw("\" defer></script></head>");
     page
 }
 
 /// A page with one message, for somebody who is not known yet.
-fn plain(title: &str, id: &str, message: &str) -> String {
-    let mut page = head(title);
+pub fn plain(script: &'static str, title: &str, id: &str, message: &str) -> String {
+    let mut page = document_head(title, script);
     page.raw("<body class=\"plain\"><main id=\"main\"><section class=\"card\" id=\"").raw(id);
     page.raw("\"><img src=\"/icon.svg\" alt=\"\" width=\"48\" height=\"48\">");
     page.element("<h1>", title, "</h1>").raw(message).raw("</section></main></body></html>");
@@ -168,6 +174,7 @@ fn plain(title: &str, id: &str, message: &str) -> String {
 /// The page that a link leads to: the script exchanges the link for a cookie and a key.
 pub(crate) fn pair() -> String {
     plain(
+        SCRIPT_PATH,
         "Pair this browser",
         "pair",
         "<p id=\"pair-status\" role=\"status\">This page makes a key that stays in this browser. \
@@ -178,6 +185,7 @@ pub(crate) fn pair() -> String {
 /// For whoever has no cookie.
 pub(crate) fn stranger() -> String {
     plain(
+        SCRIPT_PATH,
         "Not paired",
         "stranger",
         "<p>This browser is not known here. Run <code>eclusa people pair</code> and open the link \
@@ -188,6 +196,7 @@ pub(crate) fn stranger() -> String {
 /// For an address that leads nowhere.
 pub(crate) fn missing() -> String {
     plain(
+        SCRIPT_PATH,
         "Not found",
         "missing",
         "<p>There is nothing here. <a href=\"/inbox\">Back to the inbox</a></p>",

@@ -8,7 +8,8 @@ use crate::people::{KeyKind, PersonKey};
 
 mod passkey;
 
-pub(crate) use passkey::{Registration, check_new};
+pub use passkey::Registration;
+pub(crate) use passkey::check_new;
 
 /// A signature that does not count. What is wrong with it is nobody's business but ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

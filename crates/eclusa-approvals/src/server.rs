@@ -30,11 +30,12 @@ mod passkeys;
 mod requests;
 mod sessions;
 
-use buckets::Buckets;
 use connections::{Admission, Connections};
-use guard::{Guard, Refusal};
 use live::Live;
 use sessions::{Session, Sessions};
+
+pub use buckets::Buckets;
+pub use guard::{Guard, Refusal, protect};
 
 /// How many pages are made at once.
 const MAX_RENDERING: usize = 8;
@@ -194,7 +195,7 @@ impl PageServer {
             Ok(()) if by_hook => self.hook_answer(request).await,
             Ok(()) => self.route(request).await,
         };
-        guard::protect(&mut answer);
+        protect(&mut answer);
         answer
     }
 
@@ -204,6 +205,7 @@ impl PageServer {
         match (request.method(), &parts[..]) {
             (&Method::GET, ["pair"]) => return html(page::pair()),
             (&Method::GET, ["approvals.css"]) => return file("text/css", page::STYLE),
+            (&Method::GET, ["page.js"]) => return file("text/javascript", page::PAGE_SCRIPT),
             (&Method::GET, ["approvals.js"]) => return file("text/javascript", page::SCRIPT),
             (&Method::GET, ["icon.svg"]) => return file("image/svg+xml", page::ICON),
             (&Method::POST, ["api", "pair"]) => return self.pair(request).await,

@@ -87,6 +87,17 @@ impl KnownSigners {
         verify(key, text, signature).is_ok().then(|| (owner, key.kind.proof()))
     }
 
+    /// The keys of a person.
+    pub fn keys_of(&self, person: &str) -> &[PersonKey] {
+        self.people.iter().find(|it| it.name == person).map_or(&[], |it| &it.keys)
+    }
+
+    /// The keys that an authenticator calls so, of whomever.
+    pub fn passkeys(&self, credential: &str) -> impl Iterator<Item = &PersonKey> {
+        let all = self.people.iter().flat_map(|it| &it.keys);
+        all.filter(move |it| it.credential.as_deref() == Some(credential))
+    }
+
     fn find(&self, id: &str) -> Option<(&str, &PersonKey)> {
         let mut all =
             self.people.iter().flat_map(|it| it.keys.iter().map(|key| (it.name.as_str(), key)));

@@ -8,7 +8,7 @@ use std::{
 
 use eclusa::audit::{Clock as _, SystemClock};
 use eclusa_fleet::{RequestAuthor, RequestLine, wire::RefusedRequest};
-use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited, combinators::UnsyncBoxBody};
 use hyper::{
     Request, Response, StatusCode,
     body::{Bytes, Incoming},
@@ -20,13 +20,13 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::{net::TcpListener, sync::Semaphore};
 
-use crate::{ServerError, server::FleetServer, store::machines::KnownMachine};
+use crate::{ServerError, page, server::FleetServer, store::machines::KnownMachine};
 
-mod answers;
+pub(crate) mod answers;
 mod documents;
 mod enrol;
-mod person;
-mod questions;
+pub(crate) mod person;
+pub(crate) mod questions;
 mod records;
 mod sync;
 
@@ -40,7 +40,7 @@ const BODY_TIME: Duration = Duration::from_secs(30);
 /// The largest body that is not a shipment and not documents.
 pub(crate) const MAX_BODY: usize = 256 << 10;
 
-pub(crate) type Answer = Response<Full<Bytes>>;
+pub(crate) type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
 /// Why a request is refused.
 pub(crate) struct HttpRefusal {
@@ -114,7 +114,10 @@ async fn answer(server: &FleetServer, request: Request<Incoming>) -> Answer {
         ("POST", "/v1/questions") => questions::mirror(server, request).await,
         ("GET", "/v1/questions") => questions::look(server, request).await,
         ("POST", "/v1/answers") => answers::answer(server, request).await,
-        _ => Err(HttpRefusal::new(StatusCode::NOT_FOUND, "there is nothing at this address")),
+        (_, path) if path.starts_with("/v1/") => {
+            Err(HttpRefusal::new(StatusCode::NOT_FOUND, "there is nothing at this address"))
+        }
+        _ => return page::answer(server, request).await,
     };
     answered.unwrap_or_else(HttpRefusal::into_answer)
 }
@@ -136,6 +139,11 @@ impl HttpRefusal {
     pub(crate) fn with_head(mut self, head: eclusa_fleet::wire::ChainHead) -> HttpRefusal {
         self.body.head = Some(head);
         self
+    }
+
+    /// Its status, and what it says.
+    pub(crate) fn describe(&self) -> (StatusCode, &str) {
+        (self.status, &self.body.error)
     }
 
     fn into_answer(self) -> Answer {
@@ -163,9 +171,14 @@ impl From<ServerError> for HttpRefusal {
 
 pub(crate) fn json(status: StatusCode, body: &impl Serialize) -> Answer {
     let text = serde_json::to_vec(body).unwrap_or_default();
-    let mut answer = Response::new(Full::new(text.into()));
+    content(status, "application/json", text.into())
+}
+
+/// An answer of this kind.
+pub(crate) fn content(status: StatusCode, kind: &'static str, body: Bytes) -> Answer {
+    let mut answer = Response::new(Full::new(body).boxed_unsync());
     *answer.status_mut() = status;
-    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     answer
 }
 

@@ -87,6 +87,10 @@ where i.inhparent = to_regclass($1) and c.relname < $2 order by 1";
             dropped.push(name.to_owned());
         }
     }
+    let over = "delete from sessions where expires < now() - interval '1 day'; \
+                delete from pending_keys where at < now() - interval '30 days'; \
+                delete from notifications where due < now() - interval '30 days'";
+    database.batch(over).await?;
     Ok(Maintained { dropped })
 }
 

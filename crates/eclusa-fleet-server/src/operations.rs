@@ -3,16 +3,15 @@
 
 use std::sync::Arc;
 
-use http_body_util::Full;
-use hyper::{
-    Request, Response, StatusCode,
-    body::{Bytes, Incoming},
-    header::{CONTENT_TYPE, HeaderValue},
-};
+use hyper::{Request, StatusCode, body::Incoming};
 use tokio::net::TcpListener;
 
 use crate::{
-    ServerError, http::serve_connections, metrics::PrometheusText, schema, server::FleetServer,
+    ServerError,
+    http::{Answer, content, serve_connections},
+    metrics::PrometheusText,
+    schema,
+    server::FleetServer,
     store::gauges,
 };
 
@@ -27,7 +26,7 @@ pub(crate) async fn accept(server: Arc<FleetServer>, listener: TcpListener) {
     serve_connections(listener, MAX_CONNECTIONS, answers).await;
 }
 
-async fn answer(server: &FleetServer, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+async fn answer(server: &FleetServer, request: &Request<Incoming>) -> Answer {
     let answered = match (request.method().as_str(), request.uri().path()) {
         ("GET", "/health") => Ok("ok\n".to_owned()),
         ("GET", "/ready") => schema::check(&server.database).await.map(|()| "ready\n".to_owned()),
@@ -58,10 +57,6 @@ async fn metrics(server: &FleetServer) -> Result<String, ServerError> {
     Ok(to.into_text() + &gauges)
 }
 
-fn text(status: StatusCode, body: String) -> Response<Full<Bytes>> {
-    let mut answer = Response::new(Full::new(body.into()));
-    *answer.status_mut() = status;
-    let kind = HeaderValue::from_static("text/plain; version=0.0.4");
-    answer.headers_mut().insert(CONTENT_TYPE, kind);
-    answer
+fn text(status: StatusCode, body: String) -> Answer {
+    content(status, "text/plain; version=0.0.4", body.into())
 }

@@ -14,7 +14,8 @@ pub async fn serve(
     stop: impl Future<Output = ()>,
 ) -> Result<(), ServerError> {
     let operations = options.operations.take();
-    let (server, mut beside) = start(options).await?;
+    let port = listener.local_addr().map_or(0, |it| it.port());
+    let (server, mut beside) = start(options, port).await?;
     if let Some(listener) = operations {
         beside.spawn(operations::accept(server.clone(), listener));
     }

@@ -18,6 +18,7 @@ use crate::{
     Database, ServerError,
     delivery::{self, Delivery},
     metrics::ServerMetrics,
+    page::PageState,
     schema,
     store::{
         documents::{self, CurrentDocuments},
@@ -55,6 +56,8 @@ pub struct ServerOptions {
     pub seal_every: Duration,
     /// Where whoever operates it asks how it is.
     pub operations: Option<TcpListener>,
+    /// The addresses that people reach the page by, such as `https://fleet.example`, besides those of this machine.
+    pub urls: Vec<String>,
 }
 
 /// A shipment on its way into the database, and who waits for it: whether its chain moved.
@@ -71,6 +74,8 @@ pub(crate) struct FleetServer {
     pub(crate) room: Semaphore,
     /// Room for documents, which anybody may bring.
     pub(crate) pushing: Semaphore,
+    /// What the page holds.
+    pub(crate) page: PageState,
     documents: Mutex<Arc<CurrentDocuments>>,
     machines: Mutex<HashMap<u32, KnownMachine>>,
     shipments: mpsc::Sender<Queued>,
@@ -83,8 +88,9 @@ pub(crate) struct FleetServer {
 /// Starts an instance, and what it does beside answering: that ends when it is dropped.
 pub(crate) async fn start(
     options: ServerOptions,
+    port: u16,
 ) -> Result<(Arc<FleetServer>, JoinSet<()>), ServerError> {
-    let ServerOptions { database, seal_key, seal_every, .. } = options;
+    let ServerOptions { database, seal_key, seal_every, urls, .. } = options;
     schema::check(&database).await?;
     let anchor = schema::fleet(&database).await?;
     let current = documents::current(&database, &anchor).await?;
@@ -104,6 +110,7 @@ pub(crate) async fn start(
         anchor,
         room: Semaphore::new(MAX_SHIPMENTS),
         pushing: Semaphore::new(MAX_PUSHES),
+        page: PageState::new(port, &urls),
         news: watch::Sender::new(0),
         documents: Mutex::new(Arc::new(current)),
         machines: Mutex::default(),
@@ -278,6 +285,7 @@ async fn deliver(server: Arc<FleetServer>) {
     loop {
         tokio::time::sleep(delivery::LOOK).await;
         server.delivery.look(&server.database).await;
+        server.page.look(&server.database).await;
         looks = looks.wrapping_add(1);
         if looks.is_multiple_of(EXPIRE)
             && let Err(err) = questions::expire(&server.database, SystemClock.unix_ms()).await

@@ -13,6 +13,9 @@ const CODE: &str = "eclusa-fleet-1.";
 /// The longest code that is read, in bytes.
 const MAX_CODE: usize = 64 << 10;
 
+/// The label of an invite that is for a person and not for a machine: their name.
+pub const PERSON: &str = "person";
+
 /// What an invite says of the machine that takes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invite {
@@ -66,6 +69,11 @@ impl FromStr for Invite {
 }
 
 impl Invite {
+    /// The person whom it is for; `None`: it is for a machine.
+    pub fn person(&self) -> Option<&str> {
+        self.labels.get(PERSON).map(String::as_str)
+    }
+
     /// Names and values that fit into a line.
     pub(crate) fn check(&self) -> Result<(), FleetError> {
         let labels = self.labels.iter().flat_map(|(name, value)| [name, value]);

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use eclusa::{
     Question, Redactor,
-    approve::{Escalation, QuestionAbout, QueuedQuestion, Requirement, SignedAnswer, render},
+    approve::{
+        Escalation, Line, QuestionAbout, QueuedQuestion, Requirement, Role, SignedAnswer, render,
+    },
+    one_line,
 };
 use serde::{Deserialize, Serialize};
 
@@ -232,6 +235,17 @@ fn lines(question: &Question) -> (Vec<MirroredLine>, bool) {
         lines.push(MirroredLine { role, label: it.label, text: it.text });
     }
     (lines, question.preview().is_none_or(|it| it.whole))
+}
+
+impl MirroredLine {
+    /// The line as it is shown elsewhere. Nothing in it hides, whoever wrote it, and what it is for is a word that is known.
+    pub fn shown(&self) -> Line {
+        Line {
+            role: Role::from_word(&self.role).unwrap_or(Role::Argument),
+            label: one_line(&self.label),
+            text: self.text.as_deref().map(one_line),
+        }
+    }
 }
 
 impl From<&Requirement> for MirroredRequirement {

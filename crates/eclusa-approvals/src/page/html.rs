@@ -4,37 +4,34 @@ use std::fmt::{self, Write as _};
 
 /// A piece of a page.
 #[derive(Debug, Default)]
-pub(super) struct Html(String);
+pub struct Html(String);
 
 impl Html {
     /// Our own markup.
-    pub(super) fn raw(&mut self, markup: &str) -> &mut Html {
+    pub fn raw(&mut self, markup: &str) -> &mut Html {
         self.0.push_str(markup);
         self
     }
 
     /// Text that may be anybody's, also inside an attribute in double quotes.
-    pub(super) fn text(&mut self, text: impl fmt::Display) -> &mut Html {
+    pub fn text(&mut self, text: impl fmt::Display) -> &mut Html {
         // Writing to a string does not fail.
         let _ = write!(Escaped(&mut self.0), "{text}");
         self
     }
 
     /// An element around a text.
-    pub(super) fn element(
-        &mut self,
-        open: &str,
-        text: impl fmt::Display,
-        close: &str,
-    ) -> &mut Html {
+    pub fn element(&mut self, open: &str, text: impl fmt::Display, close: &str) -> &mut Html {
         self.raw(open).text(text).raw(close)
     }
 
-    pub(super) fn into_string(self) -> String {
+    /// The whole of it.
+    pub fn into_string(self) -> String {
         self.0
     }
 
-    pub(super) fn as_str(&self) -> &str {
+    /// The same, to be put into another one.
+    pub fn as_str(&self) -> &str {
         &self.0
     }
 }
@@ -58,7 +55,7 @@ impl fmt::Write for Escaped<'_> {
 }
 
 /// A time span for people: `12 s`, `4 min`, `3 h`, `2 d`.
-pub(crate) fn span(ms: u64) -> String {
+pub fn span(ms: u64) -> String {
     match ms / 1_000 {
         0 => format!("{ms} ms"),
         seconds @ 1..=119 => format!("{seconds} s"),
@@ -69,7 +66,7 @@ pub(crate) fn span(ms: u64) -> String {
 }
 
 /// How long ago something was.
-pub(super) fn ago(at: u64, now: u64) -> String {
+pub fn ago(at: u64, now: u64) -> String {
     match now.saturating_sub(at) {
         0..=1_999 => "just now".to_owned(),
         passed => format!("{} ago", span(passed)),

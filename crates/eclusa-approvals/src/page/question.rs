@@ -2,13 +2,13 @@
 
 use eclusa::{
     Grant,
-    approve::{GivenVote, Proof, QuestionState, QueuedQuestion, Role},
+    approve::{GivenVote, Proof, QuestionState, QueuedQuestion},
     one_line, render,
     workspace::{is_hidden, is_ignorable},
 };
 use serde_json::Value;
 
-use super::{html::Html, html::ago, html::span, offers};
+use super::{html::Html, html::ago, html::span, offers, text_lines};
 use crate::workspaces::WorkspaceEntry;
 
 /// A pending question that is identical to the one that is shown, or that one itself.
@@ -71,7 +71,7 @@ pub(super) fn question(
     if pending {
         wanted(queued, votes, &mut html);
     }
-    lines(queued, &mut html);
+    html.raw(text_lines(&render(asked).lines).as_str());
     if pending {
         answers(queued, &offers, identical, &mut html);
     } else if queued.state == QuestionState::Approved {
@@ -99,38 +99,6 @@ fn wanted(queued: &QueuedQuestion, votes: &[GivenVote], html: &mut Html) {
     html.element("<li>", votes.len(), " of ");
     let need = queued.question.verdict.requirements().map(|it| it.need).max().unwrap_or(1);
     html.text(need).raw(" so far</li></ul>");
-}
-
-/// The lines of the one renderer. The letters of a terminal's prompt mean nothing here.
-fn lines(queued: &QueuedQuestion, html: &mut Html) {
-    let lines = render(&queued.question).lines;
-    let next = lines.iter().skip(1).map(|it| Some(it.role)).chain([None]);
-    html.raw(
-        "<pre class=\"lines\" dir=\"ltr\" translate=\"no\" tabindex=\"0\" aria-label=\"The call\">",
-    );
-    for (line, next) in lines.iter().zip(next) {
-        let title = line.role == Role::Title && next == Some(Role::Answer);
-        if title || line.role == Role::Answer {
-            continue;
-        }
-        html.raw("<span class=\"line ").raw(line.role.as_str());
-        html.raw(if line.text.is_some() { " labelled" } else { "" });
-        let sign = line.text.as_deref().filter(|_| line.role == Role::Change);
-        html.raw(match sign.and_then(|it| it.chars().next()) {
-            Some('+') => " add",
-            Some('-') => " del",
-            _ => "",
-        });
-        html.raw("\">");
-        match &line.text {
-            None => html.text(&line.label),
-            Some(text) => html
-                .element("<span class=\"label\">", &line.label, "</span><span> │ </span>")
-                .element("<bdi dir=\"ltr\">", text, "</bdi>"),
-        };
-        html.raw("</span>\n");
-    }
-    html.raw("</pre>");
 }
 
 /// The answers, by button and by key.

@@ -40,11 +40,15 @@ pub(crate) struct Assertion {
 /// A new passkey, as the browser hands it over, in base64; the credential in that of addresses.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Registration {
-    pub(crate) credential: String,
-    pub(crate) public: String,
-    pub(crate) authenticator_data: String,
-    pub(crate) client_data: String,
+pub struct Registration {
+    /// What the authenticator calls it.
+    pub credential: String,
+    /// The two numbers of the key, as they come.
+    pub public: String,
+    /// What the authenticator says of itself and of the key.
+    pub authenticator_data: String,
+    /// What the browser says of the gesture.
+    pub client_data: String,
 }
 
 /// What the browser says about the gesture.

@@ -10,19 +10,20 @@ use std::{
 const MAX_NAMES: usize = 1_024;
 
 /// Buckets that hold `size` tokens each and fill up within `time`.
-pub(super) struct Buckets {
+pub struct Buckets {
     size: f64,
     time: Duration,
     all: Mutex<HashMap<String, (f64, Instant)>>,
 }
 
 impl Buckets {
-    pub(super) fn new(size: u32, time: Duration) -> Buckets {
+    /// All of them full.
+    pub fn new(size: u32, time: Duration) -> Buckets {
         Buckets { size: f64::from(size), time, all: Mutex::default() }
     }
 
     /// Takes a token out of the bucket of this name; `false` where there is none.
-    pub(super) fn take(&self, name: &str, now: Instant) -> bool {
+    pub fn take(&self, name: &str, now: Instant) -> bool {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let full = |(level, since): &(f64, Instant)| self.level(*level, *since, now) >= self.size;
         if all.len() >= MAX_NAMES {

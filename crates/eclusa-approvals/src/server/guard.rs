@@ -16,14 +16,14 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
      require-trusted-types-for 'script'; trusted-types eclusa";
 
 /// The names and ports that the page is reached by, such as `localhost:8378`.
-pub(super) struct Guard {
+pub struct Guard {
     hosts: Vec<String>,
     origins: Vec<String>,
 }
 
 /// Why a request is not looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub enum Refusal {
     /// It names another host, none or several.
     Host,
     /// It writes, and does not come from our own page.
@@ -35,7 +35,7 @@ pub(super) enum Refusal {
 impl Guard {
     /// For a server on this port of the loopback, and at these other addresses
     /// (`https://approvals.example`).
-    pub(super) fn new(port: u16, urls: &[String]) -> Guard {
+    pub fn new(port: u16, urls: &[String]) -> Guard {
         let mut hosts: Vec<String> =
             ["localhost", "127.0.0.1", "[::1]"].map(|it| format!("{it}:{port}")).into();
         let mut origins: Vec<String> = hosts.iter().map(|it| format!("http://{it}")).collect();
@@ -51,7 +51,7 @@ impl Guard {
 
     /// Checks that a request names a host of ours, and nothing else: what a program sends is
     /// signed, and comes from no page.
-    pub(super) fn check_host<'a>(&self, headers: &'a HeaderMap) -> Result<&'a str, Refusal> {
+    pub fn check_host<'a>(&self, headers: &'a HeaderMap) -> Result<&'a str, Refusal> {
         let host = only(headers, &HOST).ok_or(Refusal::Host)?;
         match self.hosts.iter().any(|it| it.eq_ignore_ascii_case(host)) {
             true => Ok(host),
@@ -59,7 +59,8 @@ impl Guard {
         }
     }
 
-    pub(super) fn check(&self, method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
+    /// The same, and of what writes that our own page sends it.
+    pub fn check(&self, method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
         let host = self.check_host(headers)?;
         if method == Method::GET || method == Method::HEAD {
             return Ok(());
@@ -92,7 +93,7 @@ fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
 }
 
 /// Puts the headers of every answer on this one.
-pub(super) fn protect<T>(answer: &mut Response<T>) {
+pub fn protect<T>(answer: &mut Response<T>) {
     let headers = answer.headers_mut();
     let fixed = [
         (CONTENT_SECURITY_POLICY, POLICY),

@@ -9,7 +9,11 @@ mod inbox;
 mod init;
 mod invite;
 #[cfg(feature = "fleet-server")]
+mod keys;
+#[cfg(feature = "fleet-server")]
 mod machines;
+#[cfg(feature = "fleet-server")]
+mod notify;
 mod people;
 mod policy_changes;
 mod publication;
@@ -96,6 +100,8 @@ pub(crate) enum FleetCommand {
     #[cfg(feature = "fleet-server")]
     Maintain(serve::MaintainArgs),
     #[cfg(feature = "fleet-server")]
+    Keys(keys::KeysArgs),
+    #[cfg(feature = "fleet-server")]
     Machines(machines::MachinesArgs),
     #[cfg(feature = "fleet-server")]
     Rollout(rollout::RolloutArgs),
@@ -146,6 +152,10 @@ pub(super) async fn run(global: &Global, args: FleetArgs) -> Result<Exit, Failur
         FleetCommand::Serve(args) => serve::run(args, &mut screen).await?,
         #[cfg(feature = "fleet-server")]
         FleetCommand::Maintain(args) => serve::maintain(args, &mut screen).await?,
+        #[cfg(feature = "fleet-server")]
+        FleetCommand::Keys(args) => {
+            keys::run(&Paths::find(global)?, args, global.json, &mut screen).await?
+        }
         #[cfg(feature = "fleet-server")]
         FleetCommand::Machines(args) => machines::run(args, global.json, &mut screen).await?,
         #[cfg(feature = "fleet-server")]

@@ -35,7 +35,7 @@ impl Authenticator {
     /// Somebody's, that was asked for the page at this address.
     pub(crate) fn at(origin: &str, person: &'static str) -> Authenticator {
         let pair = key_pair(&ECDSA_P256_SHA256_ASN1_SIGNING);
-        Authenticator { pair, origin: origin.to_owned(), name: "own", person, flags: 0x05 }
+        Authenticator { pair, origin: origin.to_owned(), name: person, person, flags: 0x05 }
     }
 
     pub(crate) fn credential(&self) -> String {
@@ -67,10 +67,8 @@ impl Authenticator {
         .to_string()
     }
 
-    /// Makes a key, and registers it with what vouches for it.
-    pub(crate) fn register(&self, browser: &Browser<'_>, by: Option<&Authenticator>) -> Got {
-        let (expires, person) = (now() + 60_000, self.person);
-        let made = format!("eclusa passkey v1\n{}", json!({"expires": expires, "person": person}));
+    /// What it says when it makes a key over a text.
+    pub(crate) fn made(&self, text: &str) -> Value {
         let point = self.pair.public_key().as_ref();
         let length = u16::try_from(self.name.len()).unwrap().to_be_bytes();
         let data = [
@@ -83,19 +81,28 @@ impl Authenticator {
             &[0x22, 0x58, 0x20],
             &point[33..],
         ];
+        json!({
+            "credential": self.credential(), "public": self.public(),
+            "authenticator_data": STANDARD.encode(data.concat()),
+            "client_data": STANDARD.encode(self.client_data("webauthn.create", text)),
+        })
+    }
+
+    /// The same one, asked by another page, or without looking who is there.
+    pub(crate) fn asked(self, origin: &str, flags: u8) -> Authenticator {
+        Authenticator { origin: origin.to_owned(), flags, ..self }
+    }
+
+    /// Makes a key, and registers it with what vouches for it.
+    pub(crate) fn register(&self, browser: &Browser<'_>, by: Option<&Authenticator>) -> Got {
+        let (expires, person) = (now() + 60_000, self.person);
+        let made = format!("eclusa passkey v1\n{}", json!({"expires": expires, "person": person}));
         let (credential, public) = (self.credential(), self.public());
         let statement = json!({
             "credential": credential, "expires": expires, "person": person, "public": public,
         });
         let statement = format!("eclusa register v1\n{statement}");
-        let mut body = json!({
-            "passkey": {
-                "credential": credential, "public": public,
-                "authenticator_data": STANDARD.encode(data.concat()),
-                "client_data": STANDARD.encode(self.client_data("webauthn.create", &made)),
-            },
-            "expires": expires,
-        });
+        let mut body = json!({"passkey": self.made(&made), "expires": expires});
         match by {
             Some(by) => {
                 body["by"] = by.credential().into();

@@ -37,7 +37,16 @@ pub(super) async fn answer(
     request: Request<Incoming>,
 ) -> Result<Answer, HttpRefusal> {
     let FromPerson { person, people, body, .. } = from_person(server, request).await?;
-    let given: AnswerRequest = read_json(&body)?;
+    let answered = give(server, (&person, &people), &read_json(&body)?).await?;
+    Ok(json(StatusCode::OK, &answered))
+}
+
+/// Checks what a person says, and sends it on its way.
+pub(crate) async fn give(
+    server: &FleetServer,
+    (person, people): (&str, &KnownSigners),
+    given: &AnswerRequest,
+) -> Result<Answered, HttpRefusal> {
     let unusable = |why: &str| HttpRefusal::new(StatusCode::UNPROCESSABLE_ENTITY, why);
     if given.numbers.is_empty() || given.numbers.len() > MAX_ANSWERED {
         return Err(unusable("name between 1 and 200 questions"));
@@ -54,13 +63,13 @@ pub(super) async fn answer(
             conversation: found.row.conversation.clone(),
             answer: given.answer.clone(),
             reason: given.reason.clone(),
-            person: person.clone(),
+            person: person.to_owned(),
             expires: given.expires,
             key: given.key.clone(),
             statement: given.statement.clone(),
             signature: given.signature.clone(),
         };
-        let done = one(server, &found, (&given.kind, &carried), &people).await?;
+        let done = one(server, &found, (&given.kind, &carried), people).await?;
         let (refused, waits) = match done {
             Ok(waits) => (None, waits),
             Err(why) => (Some(why), false),
@@ -70,7 +79,7 @@ pub(super) async fn answer(
         }
         answered.push(AnsweredQuestion { number, refused, waits });
     }
-    Ok(json(StatusCode::OK, &Answered { questions: answered }))
+    Ok(Answered { questions: answered })
 }
 
 /// Whether others must answer, too, or why this answer does not count.

@@ -32,6 +32,11 @@ pub(super) async fn enrol(
     let documents = server.documents();
     let now = SystemClock.unix_ms();
     let invite = documents.held.check_invite(&asked.invite, now).map_err(|err| refused(&err))?;
+    if invite.person().is_some() {
+        return Err(refused(
+            &"the invite is for a person, who opens the link that carries it in a browser",
+        ));
+    }
     if Digest::compute(asked.secret.as_bytes()) != invite.secret {
         return Err(refused(&"the secret of the invite is another one; copy the whole code"));
     }

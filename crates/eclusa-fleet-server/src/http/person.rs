@@ -53,7 +53,7 @@ pub(super) async fn from_person(
 }
 
 /// The people of the fleet, as long as their document is good.
-pub(super) fn people(server: &FleetServer, now: u64) -> Result<KnownSigners, HttpRefusal> {
+pub(crate) fn people(server: &FleetServer, now: u64) -> Result<KnownSigners, HttpRefusal> {
     let documents = server.documents();
     let good = documents.held.people().filter(|it| it.0.heading().expires > now);
     let known = good.and_then(|it| KnownSigners::parse(it.0.payload()).ok());

@@ -99,7 +99,7 @@ pub(super) async fn look(
     }
     let after = value("after").and_then(|it| it.parse().ok()).unwrap_or(0);
     let (team, tool, binding) = (value("team"), value("tool"), value("binding"));
-    let filter = QuestionFilter { after, limit: PAGE, team, tool, binding };
+    let filter = QuestionFilter { after, limit: PAGE, team, tool, binding, ..Default::default() };
     let mut rows = questions::waiting(&server.database, &filter, now).await?;
     let more = rows.len() == usize::try_from(PAGE).unwrap_or(usize::MAX);
     for row in &mut rows {
@@ -110,12 +110,17 @@ pub(super) async fn look(
     Ok(json(StatusCode::OK, &Inbox { you: person, questions: rows, more, ..Inbox::default() }))
 }
 
-pub(super) fn none(number: u64) -> HttpRefusal {
+pub(crate) fn none(number: u64) -> HttpRefusal {
     HttpRefusal::new(StatusCode::NOT_FOUND, format!("there is no question {number} in the fleet"))
 }
 
 /// Why a yes of this person would not count, by whichever of their keys.
-fn not_for(row: &InboxRow, person: &str, people: &KnownSigners, now: u64) -> Option<String> {
+pub(crate) fn not_for(
+    row: &InboxRow,
+    person: &str,
+    people: &KnownSigners,
+    now: u64,
+) -> Option<String> {
     let vote = Vote {
         person: person.to_owned(),
         groups: people.groups(person),

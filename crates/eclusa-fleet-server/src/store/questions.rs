@@ -15,7 +15,10 @@ use crate::{Database, ServerError};
 /// queue was looked at moves with them.
 const MIRROR: &str = "
 with given as materialized (
-  select * from jsonb_to_recordset($3::text::jsonb) as q(
+  select q.*, array(
+    select distinct name from jsonb_array_elements(q.requirements) r,
+      jsonb_array_elements_text(coalesce(r->'of', '[]') || jsonb_path_query_array(r, '$.then[*][1][*]')) name) as asked
+  from jsonb_to_recordset($3::text::jsonb) as q(
     id bigint, binding text, tool text, principal text, conversation text, state text, asker_away boolean,
     created bigint, expires bigint, requirements jsonb, said jsonb, text jsonb)),
 own as materialized (
@@ -27,14 +30,14 @@ room as (
   select greatest(0, $5 - count(*)) as free from questions where machine = $2 and state in ('pending', 'sent')),
 added as (
   insert into questions (chain, id, machine, binding, tool, principal, conversation, text, requirements, said, state,
-                         asker_away, changed, created, expires)
+                         asker_away, changed, created, expires, headline, asked)
   select own.id, f.id, own.machine, f.binding, f.tool, f.principal, f.conversation, f.text, f.requirements, f.said,
-         f.state, f.asker_away, $4, f.created, f.expires
+         f.state, f.asker_away, $4, f.created, f.expires, coalesce(f.text->>'headline', ''), f.asked
   from fresh f, room, own where f.place <= room.free
   on conflict do nothing),
 kept as (
   update questions q set text = g.text, requirements = g.requirements, said = g.said, state = g.state,
-    asker_away = g.asker_away, changed = $4, expires = g.expires, touched = now()
+    headline = coalesce(g.text->>'headline', ''), asked = g.asked, asker_away = g.asker_away, changed = $4, expires = g.expires, touched = now()
   from given g, own where q.chain = own.id and q.id = g.id and q.binding = g.binding and q.changed <= $4),
 moved as (
   update chains c set mirrored = greatest(c.mirrored, $4) from own where c.id = own.id)
@@ -79,7 +82,7 @@ pub(crate) async fn mirrored(
 /// Forgets the texts of questions whose time is over, where their machines do not say so themselves.
 pub(crate) async fn expire(database: &Database, now: u64) -> Result<(), ServerError> {
     let sql = "
-update questions set state = 'expired', text = null, touched = now()
+update questions set state = 'expired', text = null, headline = '', touched = now()
 where state in ('pending', 'sent') and expires <= $1";
     database.query(sql, &[(&big(now), Type::INT8)]).await.map(drop)
 }
@@ -93,9 +96,9 @@ pub(crate) struct FoundQuestion {
 
 const FOUND: &str = "
 select q.number, q.machine, m.name, coalesce(m.labels->>'team', ''), c.workspace, c.store, q.id, q.binding, q.tool,
-  coalesce(q.text->>'headline', ''), q.principal, q.conversation, q.state, q.asker_away, q.created, q.expires,
+  q.headline, q.principal, q.conversation, q.state, q.asker_away, q.created, q.expires,
   q.requirements::text, q.said::text, q.refused, q.chain,
-  (select count(*) from questions s where s.binding = q.binding and s.state = 'pending')";
+  (select count(*) from (select from questions s where s.binding = q.binding and s.state = 'pending' limit 201) s)";
 
 /// Which questions are looked for.
 #[derive(Debug, Clone, Default)]
@@ -106,6 +109,12 @@ pub(crate) struct QuestionFilter {
     pub(crate) tool: Option<String>,
     /// Only those with this binding.
     pub(crate) binding: Option<String>,
+    /// Only those that hold this in what the list shows.
+    pub(crate) search: Option<String>,
+    /// Only those that one of these names may answer, as far as a name says it.
+    pub(crate) names: Option<Vec<String>>,
+    /// Only those that nobody has answered, and of identical ones the first.
+    pub(crate) distinct: bool,
 }
 
 /// Questions that wait, oldest first.
@@ -114,22 +123,48 @@ pub(crate) async fn waiting(
     filter: &QuestionFilter,
     now: u64,
 ) -> Result<Vec<InboxRow>, ServerError> {
+    // Which of identical ones is first is said by the same filter.
+    let fits = |it: &str, machine: &str| {
+        format!(
+            "{it}.expires > $2 and ($3::text is null or {machine}.labels->>'team' = $3) \
+             and ($8::text[] is null or {it}.asked = '{{}}' or {it}.asked && $8)"
+        )
+    };
+    let only = match filter.distinct {
+        false => "q.state in ('pending', 'sent')".to_owned(),
+        true => format!(
+            "q.state = 'pending' and not exists (select from questions e join machines n on n.id = e.machine \
+             where e.binding = q.binding and e.state = 'pending' and e.number < q.number and {})",
+            fits("e", "n")
+        ),
+    };
     let sql = format!(
         "{FOUND} from questions q join machines m on m.id = q.machine join chains c on c.id = q.chain
-where q.state in ('pending', 'sent') and q.number > $1 and q.expires > $2 and ($3::text is null or m.labels->>'team' = $3)
-  and ($4::text is null or q.tool = $4) and ($6::text is null or q.binding = $6) order by q.number limit $5"
+where {only} and q.number > $1 and {} and ($4::text is null or q.tool = $4) and ($6::text is null or q.binding = $6)
+  and ($7::text is null or strpos(lower(q.tool || ' ' || q.headline || ' ' || m.name || ' ' || c.workspace), lower($7)) > 0)
+order by q.number limit $5",
+        fits("q", "m")
     );
     let (after, now, limit) = (big(filter.after), big(now), i64::from(filter.limit));
-    let values: [crate::database::Parameter<'_>; 6] = [
+    let values: [crate::database::Parameter<'_>; 8] = [
         (&after, Type::INT8),
         (&now, Type::INT8),
         (&filter.team, Type::TEXT),
         (&filter.tool, Type::TEXT),
         (&limit, Type::INT8),
         (&filter.binding, Type::TEXT),
+        (&filter.search, Type::TEXT),
+        (&filter.names, Type::TEXT_ARRAY),
     ];
     let rows = database.query(&sql, &values).await?;
     Ok(rows.iter().map(|it| read(it).0).collect())
+}
+
+/// How many wait, counted up to this many.
+pub(crate) async fn pending(database: &Database, most: u32) -> Result<u64, ServerError> {
+    let sql = "select count(*) from (select from questions where state = 'pending' limit $1) q";
+    let rows = database.query(sql, &[(&i64::from(most), Type::INT8)]).await?;
+    Ok(rows.first().map_or(0, |it| back(it.get(0))))
 }
 
 /// One question, however it stands.

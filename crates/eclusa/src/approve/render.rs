@@ -55,6 +55,25 @@ pub enum Role {
 }
 
 impl Role {
+    const ALL: [Role; 11] = [
+        Role::Tool,
+        Role::Class,
+        Role::Warning,
+        Role::Title,
+        Role::Argument,
+        Role::Touch,
+        Role::Change,
+        Role::Rule,
+        Role::Thought,
+        Role::Model,
+        Role::Answer,
+    ];
+
+    /// The role of this word.
+    pub fn from_word(word: &str) -> Option<Role> {
+        Role::ALL.into_iter().find(|it| it.as_str() == word)
+    }
+
     /// The word for it, for example as a class of a page's element.
     pub fn as_str(self) -> &'static str {
         match self {

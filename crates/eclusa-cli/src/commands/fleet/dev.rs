@@ -139,7 +139,8 @@ pub(super) async fn run(
     })?;
     let url = format!("http://{}", listener.local_addr().map_err(Failure::failed)?);
     let seal_key = publication::keys(&[files.key("seal")])?.pop();
-    let options = ServerOptions { database, seal_key, seal_every: SEAL_EVERY, operations: None };
+    let (seal_every, urls) = (SEAL_EVERY, Vec::new());
+    let options = ServerOptions { database, seal_key, seal_every, operations: None, urls };
     let (end, ended) = oneshot::channel::<()>();
     let stop = async {
         // Whoever dropped the other end has ended, too.
@@ -232,6 +233,8 @@ fn tell_next(
     let quoted = |it: &Path| it.display().to_string();
     let (documents, policy) = (quoted(&files.documents()), quoted(&files.policy()));
     let (signs, lets_in) = (quoted(&files.key("policy")), quoted(&files.key("enroll")));
+    let page = url.replace("127.0.0.1", "localhost");
+    screen.line(&format!("the inbox as a page: {page}"))?;
     screen.line("next, in another terminal:")?;
     for line in [
         format!("export ECLUSA_DATABASE='{}'", postgres.address()),
@@ -241,6 +244,8 @@ fn tell_next(
         format!(
             "eclusa fleet invite --documents {documents} --key {lets_in} --team web --server {url}"
         ),
+        format!("eclusa fleet invite --documents {documents} --key {lets_in} --person \"$USER\" --server {page}"),
+        "eclusa fleet keys                    keys that were made in the page, to be signed with `fleet people`".to_owned(),
         format!(
             "eclusa fleet push {policy} --to {documents} --key {signs} --database \"$ECLUSA_DATABASE\" --percent 5"
         ),

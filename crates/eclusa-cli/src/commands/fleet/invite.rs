@@ -1,22 +1,25 @@
-//! `eclusa fleet invite`: a code that lets a machine in, and says what it is.
+//! `eclusa fleet invite`: a code that lets a machine in, and says what it is; or a link with which a person makes a key.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
 use eclusa::random::random_name;
-use eclusa_fleet::{Author, Digest, EnrolmentCode, Invite, SigningKey};
+use eclusa_fleet::{Author, Digest, EnrolmentCode, Invite, PERSON, SigningKey};
 use serde_json::json;
 
 use super::publication;
 use crate::{
     failure::{Exit, Failure},
-    screen::{Screen, Style},
+    screen::{Screen, Style, sanitize},
 };
 
-/// Print a code with which machines enrol
+/// Print a code with which machines enrol, or a link with which a person makes a key
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The labels of a machine (its team, its owner and others) are signed: they say which files of the policy are for it. Without \
-a server nobody counts how often a code is used; it works until it expires.")]
+a server nobody counts how often a code is used; it works until it expires.
+
+With --person the link leads to the page of the server, where that person makes a passkey or a key of the browser. It counts once \
+`eclusa fleet people --accept` has signed it into the people document.")]
 pub(crate) struct InviteArgs {
     /// The file with all documents
     #[arg(long, value_name = "FILE")]
@@ -25,8 +28,11 @@ pub(crate) struct InviteArgs {
     #[arg(long, value_name = "FILE", required = true)]
     key: Vec<PathBuf>,
     /// The team that the machine is of
-    #[arg(long)]
-    team: String,
+    #[arg(long, required_unless_present = "person")]
+    team: Option<String>,
+    /// The person who makes a key with it, by the name that goes on record
+    #[arg(long, value_name = "NAME", requires = "server", conflicts_with_all = ["team", "owner", "label", "ephemeral"])]
+    person: Option<String>,
     /// Whose machine it is
     #[arg(long)]
     owner: Option<String>,
@@ -59,17 +65,33 @@ pub(super) fn run(args: InviteArgs, json: bool, screen: &mut Screen) -> Result<E
     let from = from.or_else(|| root.addresses.first().cloned()).ok_or_else(|| {
         Failure::usage("nothing says where machines find the documents").hint("pass `--from URL`")
     })?;
-    let mut labels = BTreeMap::from([("team".to_owned(), args.team)]);
+    let mut labels = BTreeMap::new();
+    labels.extend(args.team.map(|it| ("team".to_owned(), it)));
+    labels.extend(args.person.clone().map(|it| (PERSON.to_owned(), it)));
     labels.extend(args.owner.map(|it| ("owner".to_owned(), it)));
     for label in &args.label {
         let (name, value) = label.split_once('=').ok_or_else(|| {
             Failure::usage(format!("`{label}` is not a label; write it like `pool=ci`"))
         })?;
+        if name == PERSON {
+            return Err(Failure::usage("an invite with this label is for a person")
+                .hint("pass `--person NAME` alone"));
+        }
         labels.insert(name.to_owned(), value.to_owned());
     }
     let terms = InviteTerms { labels, ephemeral: args.ephemeral, uses: args.uses, expires };
     let code = code(&author, &keys, terms, (from, args.server))?;
     let until = eclusa_fleet::time_text(expires);
+    if let (Some(person), Some(server)) = (args.person, &code.server) {
+        let link = link(server, &code);
+        if json {
+            screen.json(&json!({"person": person, "link": link, "expires": until}))?;
+            return Ok(Exit::Done);
+        }
+        screen.line(&sanitize(&format!("{person} opens this, before {until}:")))?;
+        screen.verbatim(Style::Strong, &link)?;
+        return Ok(Exit::Done);
+    }
     if json {
         screen.json(&json!({"code": code.to_string(), "expires": until}))?;
         return Ok(Exit::Done);
@@ -77,6 +99,11 @@ pub(super) fn run(args: InviteArgs, json: bool, screen: &mut Screen) -> Result<E
     screen.line(&format!("run this on the machine, before {until}:"))?;
     screen.verbatim(Style::Strong, &format!("eclusa fleet enroll {code}"))?;
     Ok(Exit::Done)
+}
+
+/// Where a person makes a key with this code, which no server is sent in an address.
+pub(super) fn link(server: &str, code: &EnrolmentCode) -> String {
+    format!("{}/join#{code}", server.trim_end_matches('/'))
 }
 
 /// What a machine is that is let in.

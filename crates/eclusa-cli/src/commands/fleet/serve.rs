@@ -6,7 +6,7 @@ use eclusa::audit::{Clock as _, SystemClock};
 use eclusa_fleet_server::{Database, Keep, ServerError, ServerOptions};
 use tokio::net::TcpListener;
 
-use super::publication;
+use super::{notify::FleetNotifier, publication};
 use crate::{
     failure::{Exit, Failure},
     screen::Screen,
@@ -44,6 +44,12 @@ pub(crate) struct ServeArgs {
     /// Where to listen
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8379")]
     listen: SocketAddr,
+    /// An address that people reach the page by, such as https://fleet.example; passkeys are bound to it. Repeatable
+    #[arg(long, value_name = "URL")]
+    url: Vec<String>,
+    /// A file with `[[notifications]]`: who is told of what waits
+    #[arg(long, value_name = "FILE")]
+    notify: Option<PathBuf>,
     /// A key of `seal`: the heads of all chains are sealed with it
     #[arg(long, value_name = "FILE")]
     seal_key: Option<PathBuf>,
@@ -111,7 +117,23 @@ pub(super) async fn run(args: ServeArgs, screen: &mut Screen) -> Result<Exit, Fa
         crate::screen::note("nothing is sealed: pass `--seal-key FILE` with a key of `seal`");
     }
     let seal_every = Duration::from_secs(args.seal_every.into());
-    let options = ServerOptions { database, seal_key, seal_every, operations };
+    let urls = args.url.iter().map(|it| eclusa_fleet_server::page_address(it));
+    let urls = urls.collect::<Result<Vec<String>, _>>().map_err(failed)?;
+    let page = urls.first().cloned().unwrap_or_else(|| format!("http://localhost:{}", address.port()));
+    let notifier = match &args.notify {
+        Some(file) => {
+            let database = Database::open(&args.database).map_err(failed)?;
+            Some(FleetNotifier::open(file, database, &page)?)
+        }
+        None => None,
+    };
+    let notifying = async {
+        match notifier {
+            Some(it) => it.keep_sending().await,
+            None => std::future::pending().await,
+        }
+    };
+    let options = ServerOptions { database, seal_key, seal_every, operations, urls };
     let maintaining = async {
         let Some(owner) = owner else { return std::future::pending().await };
         loop {
@@ -126,6 +148,7 @@ pub(super) async fn run(args: ServeArgs, screen: &mut Screen) -> Result<Exit, Fa
             served.map_err(failed)?;
         }
         () = maintaining => {}
+        () = notifying => {}
     }
     Ok(Exit::Done)
 }

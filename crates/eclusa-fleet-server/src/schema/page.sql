@@ -1,0 +1,34 @@
+-- What the list of the inbox shows and is chosen by, so that no text is read for it.
+alter table questions
+  add column headline text not null default '',
+  -- Who may answer, of any requirement, now or later; empty: everybody whom the people document names.
+  add column asked text[] not null default '{}';
+update questions set headline = coalesce(text->>'headline', ''), asked = array(
+  select distinct name from jsonb_array_elements(requirements) r,
+    jsonb_array_elements_text(coalesce(r->'of', '[]') || coalesce(jsonb_path_query_array(r, '$.then[*][1][*]'), '[]')) name);
+create index questions_touched on questions (touched);
+drop index questions_same;
+create index questions_same on questions (binding, number) where state = 'pending';
+create index questions_pending on questions (number) where state = 'pending';
+
+-- Who looks at the page: a digest of the cookie, and of what was signed for it, which opens nothing again.
+create table sessions (
+  id bytea primary key,
+  proof bytea not null unique,
+  person text not null,
+  key text not null,
+  expires timestamptz not null
+);
+
+-- Keys that somebody made with an invite, until they are signed into the people document.
+create table pending_keys (
+  id text primary key,
+  invite text not null,
+  person text not null,
+  kind text not null,
+  public text not null,
+  credential text,
+  origin text,
+  at timestamptz not null default now()
+);
+create index pending_keys_invite on pending_keys (invite);
