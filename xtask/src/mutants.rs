@@ -20,7 +20,7 @@ pub struct Mutant {
     pub name: String,
     /// The code of the compiler's error, for a mistake of order.
     pub error: Option<String>,
-    /// The test binary that must fail, for a mistake inside a gate.
+    /// The test binary that must fail, for a mistake inside a gate; `lib`: the unit tests of the package.
     pub test: Option<String>,
     /// A part of the names of the tests to run; all of the binary's where it is absent.
     #[serde(default)]
@@ -40,7 +40,7 @@ pub struct Mutant {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Edit {
-    /// The file, from `crates/eclusa/src/`; of another crate from the root, `crates/…`.
+    /// The file, from `crates/eclusa/src/`; any other from the root, `crates/…`, `docs/…`.
     pub file: String,
     /// The text to replace; it must occur exactly once.
     pub find: String,
@@ -59,6 +59,18 @@ pub fn home_of(package: &str) -> String {
         false => package.to_owned(),
     }
 }
+
+/// The test binary that stands for the unit tests of a package.
+const UNIT_TESTS: &str = "lib";
+
+/// The test binary that reads the sources while it runs.
+const HOUSE_RULES: &str = "tidy";
+
+/// What a row names whose proof is that a mistake does not compile.
+const BY_THE_COMPILER: &str = "scripts/mutants";
+
+/// Where files lie that an edit names from the root.
+const ROOMS: [&str; 5] = ["crates/", "docs/", "workshop/", "xtask/", "."];
 
 /// Mistakes of order, which must not compile.
 pub const ORDER: &str = include_str!("../mutants/order.toml");
@@ -89,8 +101,30 @@ pub fn all() -> Result<Vec<Mutant>, String> {
 impl Mutant {
     /// The test that must notice it, as workshop/mission.md names tests.
     pub fn proof(&self) -> String {
-        let test = self.test.as_deref().unwrap_or_default();
-        format!("{}::{test}::{}", self.package.replace('-', "_"), self.only)
+        let (package, only) = (self.package.replace('-', "_"), &self.only);
+        match self.test.as_deref() {
+            None => BY_THE_COMPILER.to_owned(),
+            Some(UNIT_TESTS | HOUSE_RULES) => format!("{package}::{only}"),
+            Some(test) => format!("{package}::{test}::{only}"),
+        }
+    }
+
+    /// The name of the test binary that must notice it, as cargo has it.
+    pub fn binary(&self) -> Option<String> {
+        self.test.as_ref().map(|test| match self.is_for_unit_tests() {
+            true => self.package.replace('-', "_"),
+            false => test.clone(),
+        })
+    }
+
+    /// True where the unit tests of a package must notice it.
+    pub fn is_for_unit_tests(&self) -> bool {
+        self.test.as_deref() == Some(UNIT_TESTS)
+    }
+
+    /// True where the tests that must notice it read the sources while they run.
+    pub fn is_for_house_rules(&self) -> bool {
+        self.test.as_deref() == Some(HOUSE_RULES)
     }
 
     /// True where the tests that must notice it start the program.
@@ -102,8 +136,17 @@ impl Mutant {
     /// that must notice it (`changed`, paths from the root), or what it says itself (`before`).
     pub fn is_touched(&self, changed: &BTreeSet<String>, before: &[Mutant]) -> bool {
         let test = self.test.as_ref().map(|test| {
-            let module = self.only.split("::").next().unwrap_or_default();
-            format!("{}/tests/{test}/{module}.rs", home_of(&self.package))
+            let home = home_of(&self.package);
+            match self.is_for_unit_tests() {
+                true => {
+                    let modules = self.only.rsplit_once("::").map_or("", |it| it.0);
+                    format!("{home}/src/{}.rs", modules.replace("::", "/"))
+                }
+                false => {
+                    let module = self.only.split("::").next().unwrap_or_default();
+                    format!("{home}/tests/{test}/{module}.rs")
+                }
+            }
         });
         let edits = self.edit.iter().map(Edit::path);
         edits.chain(test).any(|it| changed.contains(&it)) || !before.contains(self)
@@ -113,7 +156,7 @@ impl Mutant {
 impl Edit {
     /// The file, from the root of the repository.
     pub fn path(&self) -> String {
-        match self.file.starts_with("crates/") {
+        match ROOMS.iter().any(|it| self.file.starts_with(it)) {
             true => self.file.clone(),
             false => format!("crates/eclusa/src/{}", self.file),
         }

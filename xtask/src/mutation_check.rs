@@ -47,12 +47,12 @@ pub(crate) fn check(mutants: &[Mutant]) -> Result<usize, String> {
         return Err(String::from_utf8_lossy(&built.stderr).into_owned());
     }
     let binaries = scratch.binaries(mutants)?;
-    let needed: BTreeSet<(&str, &str, &str)> = mutants
+    let needed: BTreeSet<(String, &str, &str)> = mutants
         .iter()
-        .filter_map(|it| Some((it.test.as_deref()?, it.only.as_str(), it.package.as_str())))
+        .filter_map(|it| Some((it.binary()?, it.only.as_str(), it.package.as_str())))
         .collect();
     for (test, only, package) in needed {
-        let binary = binaries.get(test).ok_or(format!("there is no test binary `{test}`"))?;
+        let binary = binaries.get(&test).ok_or(format!("there is no test binary `{test}`"))?;
         if let Noticed::By(failed) = scratch.run(binary, only, package, WITHOUT_A_MISTAKE)? {
             return Err(format!("without any mistake, {test} fails: {failed}"));
         }
@@ -170,7 +170,7 @@ impl Scratch {
             };
             let mut running: Option<(&Mutant, thread::ScopedJoinHandle<'_, _>)> = None;
             for mutant in mutants {
-                let built = self.with(mutant, || self.build(mutant))?;
+                let built = self.with(mutant, || self.build_or_run(mutant))?;
                 if let Some((before, tests)) = running.take() {
                     tell(before, tests.join().map_err(|_| "the check itself panicked")??);
                 }
@@ -194,9 +194,19 @@ impl Scratch {
         })
     }
 
+    /// Builds a mutant. Tests that read the sources run while the mistake is in them.
+    fn build_or_run(&self, mutant: &Mutant) -> Result<Built, String> {
+        match self.build(mutant)? {
+            Built::Tests(binary) if mutant.is_for_house_rules() => {
+                self.run(&binary, &mutant.only, &mutant.package, PATIENCE).map(Built::Decided)
+            }
+            built => Ok(built),
+        }
+    }
+
     /// Builds a mutant. Its test binary gets a name of its own: the next build replaces it.
     fn build(&self, mutant: &Mutant) -> Result<Built, String> {
-        let Some(test) = &mutant.test else {
+        let Some(test) = mutant.binary() else {
             let expected = mutant.error.clone().unwrap_or_default();
             return Ok(Built::Decided(refused(&self.cargo(&CHECK, Packages::Shared)?, &expected)));
         };
@@ -207,7 +217,7 @@ impl Scratch {
                 return Ok(Built::Decided(Noticed::Not(problem)));
             }
         };
-        let binary = binaries.get(test).ok_or(format!("there is no test binary `{test}`"))?;
+        let binary = binaries.get(&test).ok_or(format!("there is no test binary `{test}`"))?;
         let mut name = binary.clone().into_os_string();
         name.push(".mutant");
         let kept = PathBuf::from(name);
@@ -217,17 +227,19 @@ impl Scratch {
 
     /// Builds the test binaries that these mutants need, by their names.
     fn binaries(&self, mutants: &[Mutant]) -> Result<BTreeMap<String, PathBuf>, String> {
-        let mut needed: BTreeMap<Packages, BTreeSet<&str>> = BTreeMap::new();
+        let mut needed: BTreeMap<Packages, BTreeSet<Vec<&str>>> = BTreeMap::new();
         for mutant in mutants {
-            needed.entry(Packages::of(mutant)).or_default().extend(mutant.test.as_deref());
+            let chosen = mutant.test.as_deref().map(|test| match mutant.is_for_unit_tests() {
+                true => vec!["--lib"],
+                false => vec!["--test", test],
+            });
+            needed.entry(Packages::of(mutant)).or_default().extend(chosen);
         }
         let mut found = BTreeMap::new();
         for (packages, names) in needed.into_iter().filter(|(_, names)| !names.is_empty()) {
             // All packages are chosen, so that dependencies have the features that they have everywhere.
             let mut arguments = vec!["test", "--no-run", "--message-format=json", "--workspace"];
-            for name in names {
-                arguments.extend(["--test", name]);
-            }
+            arguments.extend(names.into_iter().flatten());
             let built = self.cargo(&arguments, packages)?;
             if !built.status.success() {
                 return Err(rendered(&built));

@@ -4,7 +4,7 @@ use eclusa::Mode;
 
 use crate::{
     Config, ConfigError, ConfigErrors, Layer, PreflightReach, PreflightSettings, ProjectEntries,
-    Setting, Trust, merge, schema, shipped, source::LayerReader,
+    Setting, Trust, error::nearest, merge, schema, shipped, source::LayerReader,
 };
 
 impl Config {
@@ -90,6 +90,7 @@ fn check(config: &mut Config, layers: &[&Layer]) -> Vec<ConfigError> {
             "add it as `[models.NAME]`",
         ));
     }
+    let names: Vec<String> = config.reviewers.iter().map(|it| it.name.clone()).collect();
     for tool in &config.tools {
         let mut wrong = |message: String, help: &str| {
             errors.push(ConfigError::at_origin(&tool.origin, layers, message, help));
@@ -103,10 +104,14 @@ fn check(config: &mut Config, layers: &[&Layer]) -> Vec<ConfigError> {
         for name in &tool.reviewers {
             match config.reviewers.iter_mut().find(|it| it.name == *name) {
                 Some(reviewer) => reviewer.named_by.push(tool.name.clone()),
-                None => wrong(
-                    format!("`{}` names the reviewer `{name}`, and there is none", tool.name),
-                    "add it to `[[reviewers]]`",
-                ),
+                None => {
+                    let near = nearest(name, names.iter().map(String::as_str));
+                    let near = near.map(|it| format!("did you mean `{it}`?"));
+                    wrong(
+                        format!("`{}` names the reviewer `{name}`, and there is none", tool.name),
+                        near.as_deref().unwrap_or("add it to `[[reviewers]]`"),
+                    );
+                }
             }
         }
     }

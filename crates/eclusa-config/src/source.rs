@@ -1,6 +1,6 @@
 //! One file on its way from text to meaning: its problems, and the places of its values.
 
-use std::ops::Range;
+use std::{collections::HashSet, ops::Range};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -62,10 +62,14 @@ impl<'a> LayerReader<'a> {
         schema: fn() -> &'static Value,
     ) -> Option<(T, Vec<Placed>)> {
         let (tree, errors) = DeTable::parse_recoverable(self.text);
+        let mut lines = HashSet::new();
         for error in errors {
             let span = error.span().unwrap_or_default();
-            let message = error.message().trim().replace('\n', ", ");
-            self.problems.push(Problem::new(&span, message));
+            // What follows a mistake on its line follows from it.
+            if lines.insert(place(self.text, span.start).0) {
+                let message = error.message().trim().replace('\n', ", ");
+                self.problems.push(Problem::new(&span, message));
+            }
         }
         // What a later version knows is no mistake of the file.
         if self.problems.is_empty()

@@ -167,6 +167,9 @@ impl CommandTool {
             aliases: Vec::new(),
             concurrent: false,
             audit_operation: "undo".to_owned(),
+            // They keep the call from being made lightly; taking it back is what a person asks for.
+            needs_checkpoint: false,
+            needs_reverse_thinking: false,
             ..self.facts.clone()
         };
         Some(CommandTool {

@@ -71,6 +71,8 @@ pub(super) async fn run(ctx: &AppContext, call: RunArgs, json: bool) -> Result<E
         true => preview::gate(ctx, &store, &call.tool).map(|(gate, it)| (gate, Some(it)))?,
         false => (ctx.gate(Surface::Run, GateParts::asking(&store, terminal))?, None),
     };
+    // What its arguments are is known once its server is there.
+    let behind = servers::wake(ctx, gate.registry(), &call.tool).await?;
     let registry = gate.registry();
     let known = registry.get(&call.tool);
     let mut args = call_args::read(&call.args, known.as_ref().map(|it| it.schema()))?;
@@ -88,7 +90,6 @@ pub(super) async fn run(ctx: &AppContext, call: RunArgs, json: bool) -> Result<E
     let gate = gate.for_run(Run { park: call.park, ..gate.run().clone() });
     cancel_on_signal(gate.run().cancel.clone());
     let waiting = Spinner::start(&call.tool);
-    let behind = servers::wake(ctx, gate.registry(), &call.tool).await?;
     let call = ToolCall {
         reason: call.reason,
         time: call.timeout,

@@ -103,6 +103,7 @@ fn questions_are_answered_over_stdin_by_their_binding() {
         if last["event"] == "question" {
             asked += 1;
             assert!(!last["lines"].as_array().unwrap().is_empty());
+            assert_eq!(last["args"]["path"], "a.txt", "{last}");
             writeln!(stdin, "{}", json!({"binding": "another", "answer": "abort"})).unwrap();
             writeln!(stdin, "{}", json!({"binding": last["binding"], "answer": "once"})).unwrap();
         }

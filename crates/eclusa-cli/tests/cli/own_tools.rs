@@ -129,6 +129,15 @@ fn what_it_did_outside_is_taken_back_by_its_undo_command() {
     assert_eq!(world.records().last().unwrap()["tool"], "own.undo");
     let again = world.eclusa(&["undo", &call]);
     assert!(again.code == 1 && again.err.contains("was undone already, by call"), "{again:?}");
+    // What is typed to confirm a call is not wanted of whoever takes it back: nobody could type it here.
+    let config = std::fs::read_to_string(world.path("config/eclusa/eclusa.toml")).unwrap();
+    let call = run(&world, "yolo", r#"{"to": "x"}"#).json()["number"].to_string();
+    let raised = config.replace("sandbox = false", "sandbox = false\ncheckpoint = true");
+    world.write("config/eclusa/eclusa.toml", &raised);
+    assert_eq!(run(&world, "yolo", r#"{"to": "y"}"#).code, 3);
+    assert_eq!(world.eclusa(&["undo", &call]).code, 0);
+    assert!(!world.path("outside-x").exists());
+    world.write("config/eclusa/eclusa.toml", &config);
     // A rule holds for it, as for every tool.
     let call = run(&world, "yolo", r#"{"to": "x"}"#).json()["number"].to_string();
     let rule = "[[rules]]\ndecision = \"deny\"\ntool = \"own.undo\"\n";

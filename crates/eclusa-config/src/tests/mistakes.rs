@@ -17,6 +17,18 @@ fn unknown_keys_are_refused() {
     assert_snapshot!(wrong("[tools.x]\ndescription = 'x'\ncommand = ['x']\nclas = 'web'"), @"eclusa.toml:4:1: unknown key `clas`; did you mean `class`?");
 }
 
+/// What follows a mistake on its line follows from it, and is not told.
+#[test]
+fn a_line_that_is_no_toml_is_told_once() {
+    let told = wrong("[limits]\ntime = 'a\\'b' c 'd'\noutput = {]");
+    let lines: Vec<&str> = told.lines().filter_map(|it| it.get(..14)).collect();
+    assert!(
+        lines.iter().all(|it| lines.iter().filter(|other| *other == it).count() == 1),
+        "{told}"
+    );
+    assert!(lines.contains(&"eclusa.toml:2:"), "{told}");
+}
+
 /// S4.45: a mode that nobody knows is refused.
 /// Shows S4.45.
 #[test]

@@ -232,6 +232,9 @@ fn what_a_tool_demands_must_be_there() {
     assert!(told.starts_with("eclusa.toml:1:1: `t` needs reverse thinking"), "{told}");
     let told = wrong("reviewers = [\"guard\"]\n");
     assert!(told.contains("names the reviewer `guard`"), "{told}");
+    let told =
+        wrong("reviewers = [\"gard\"]\n[[reviewers]]\nname = \"guard\"\ncommand = [\"g\"]\n");
+    assert!(told.contains("there is none; did you mean `guard`?"), "{told}");
     let told = wrong("[reverse_thinker]\ntime = \"1s\"\n");
     assert!(told.contains("a reverse thinker needs a `command` or a `url`"), "{told}");
     let told = wrong("[reverse_thinker]\nmodel = \"pro\"\n");

@@ -15,14 +15,16 @@ use tokio::sync::{mpsc, oneshot};
 pub(super) struct AskedQuestion(Question);
 
 impl AskedQuestion {
-    /// What is shown to whoever answers: the rendered question and nothing else.
+    /// What is shown to whoever answers: the rendered question, and the arguments as they are shown.
     pub(super) fn json(&self) -> Value {
+        let args = self.0.shown_args.as_ref().unwrap_or(&self.0.args);
         let lines: Vec<String> = render(&self.0).lines.iter().map(ToString::to_string).collect();
         json!({
             "event": "question",
             "binding": self.0.binding,
             "call": self.0.call,
             "tool": self.0.tool,
+            "args": args,
             "lines": lines,
         })
     }

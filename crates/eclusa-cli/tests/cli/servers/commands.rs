@@ -119,6 +119,9 @@ fn run_check_and_tools_start_the_server_that_is_meant_and_no_other() {
     let world = behind(&[("fake", &[]), ("broken", &["crash"])]);
     let ran = world.eclusa(&["run", "mcp_fake_echo", r#"{"text": "hello"}"#]);
     assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, "hello\n", ""));
+    // Words are read by its schema, as those for our own tools are.
+    let ran = world.eclusa(&["run", "mcp_fake_pid", "times=1"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(super::kept(&world, "broken", "starts"), "");
     let ran = world.eclusa(&["check", "mcp_fake_echo", r#"{"text": "hello"}"#]);
     assert_eq!(ran.code, 0, "{ran:?}");

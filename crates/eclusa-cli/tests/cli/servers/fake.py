@@ -42,7 +42,7 @@ def tools():
         tool("half", "answers with half a message and ends"),
         tool("huge", "answers with a line that does not end"),
         tool("flood", "tells of its progress without end, then answers"),
-        tool("pid", "says which process it is"),
+        tool("pid", "says which process it is", {"times": {"type": "integer"}}),
         tool("env", "says what is in a variable", TEXT),
         tool("read", "reads a file", PATH),
         tool("write", "writes a file", PATH),
