@@ -8,11 +8,12 @@ each agent: a yes, a no, and a commit whose hash is the one that was shown. For 
 editor that asks git for its status all the time: it must end as a plain run does, with one question a change at most,
 and none under auto-approve. Each agent is run in namespaces of its own, which takes root. `scripts/agents --install`
 fetches the packages. Prints a line for each, and ends with 1 if one is wrong, with 3 where nothing can be run."""
-import argparse, fcntl, json, os, pty, re, select, shutil, signal, struct, subprocess, sys, tempfile, termios, threading, time
+import argparse, codecs, fcntl, json, os, pty, re, select, shutil, signal, struct, subprocess, sys, tempfile, termios, threading, time
 from http.server import ThreadingHTTPServer
 
 from agents_model import Model, program, settings
 from agents_table import tell
+from agents_terminal import Terminal
 
 TOOL = {"claude-code": ("Bash", "command"), "codex": ("exec_command", "cmd"), "gemini": ("run_shell_command", "command"),
         "copilot": ("bash", "command")}
@@ -58,7 +59,18 @@ def plain(text):
 
 
 def squeezed(text):
-    return re.sub(r"\s", "", plain(text))
+    """Without blanks, and without frames, which break a line within its words."""
+    return re.sub(r"[\s\u2500-\u257f]", "", text)
+
+
+def question(agent, screen):
+    """The question that stands on a screen, by the ticket that it names: Codex below its words, the others above."""
+    text = squeezed(screen)
+    found = [it.start() for it in re.finditer(PROMPT[agent][0], text)]
+    if not found:
+        return None
+    tickets = re.findall(r"[0-9a-f]{32}", text[found[-1]:] if agent == "codex" else text[:found[-1]])
+    return tickets[0 if agent == "codex" else -1] if tickets else "no ticket"
 
 
 class Session:
@@ -66,7 +78,7 @@ class Session:
 
     def __init__(self, agent, options, script, config="", answer=True, together=False):
         Scripted.together = together
-        self.agent, self.options, self.answer, self.prompts, self.screen = agent, options, answer, [], ""
+        self.agent, self.options, self.answer, self.prompts, self.screen, self.seen = agent, options, answer, [], "", ""
         self.top = tempfile.mkdtemp(prefix="ahead-", dir=options.scratch)
         self.home, self.work = self.top + "/home", self.top + "/work"
         for directory in (self.home + "/.config/eclusa", self.work, self.top + "/tmp", self.top + "/bin"):
@@ -119,14 +131,16 @@ class Session:
         child, terminal = pty.fork()
         if child == 0:
             os.chdir(self.work)
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 60, 160, 0, 0))
             words = program(self.options.packages, self.agent) + WORDS[self.agent]
             os.execvpe(words[0], words, self.env)
-        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 60, 160, 0, 0))
-        over = threading.Event()
+        over, reader = threading.Event(), codecs.getincrementaldecoder("utf-8")(errors="replace")
         if beside:
             threading.Thread(target=beside, args=(self, over), daemon=True).start()
-        wanted, said_yes, said_no = PROMPT[self.agent]
-        end, seen, answered, stands, ended = time.monotonic() + self.options.time, "", -1, None, None
+        _, said_yes, said_no = PROMPT[self.agent]
+        end, drawn, answered, stands, ended = time.monotonic() + self.options.time, Terminal(60, 160), -1, None, None
+        # The question that was answered last.
+        last = None
         while time.monotonic() < end:
             ready, _, _ = select.select([terminal], [], [], 0.3)
             if ready:
@@ -136,21 +150,25 @@ class Session:
                     break
                 if not data:
                     break
-                data = data.decode(errors="replace")
-                seen, self.screen = seen + data, self.screen + data
+                data = reader.decode(data)
+                self.screen += data
+                drawn.feed(data)
                 # What a terminal is asked about itself.
-                for asked, told in (("\x1b[c", b"\x1b[?62c"), ("\x1b[6n", b"\x1b[1;1R")):
+                for asked, told in (("\x1b[c", "\x1b[?62c"), ("\x1b[6n", "\x1b[%d;%dR" % (drawn.row + 1, min(160, drawn.column + 1)))):
                     if asked in data:
-                        os.write(terminal, told)
-            # Of two calls the other one may be asked about before either has come to an end.
-            if answered == len(Model.got) and not Scripted.together:
-                seen = ""
-            # A prompt stands there, and its call has none yet. It takes no keys at once.
-            elif stands is None and re.search(wanted, squeezed(seen)):
+                        os.write(terminal, told.encode())
+            stood = question(self.agent, drawn.text())
+            # It has its answer already, or its call has; of two calls the other one may be asked about before either
+            # has come to an end.
+            over_with = len(Model.got) >= len(Scripted.script) or answered == len(Model.got) and not Scripted.together
+            if stood is None or over_with or stood == last != "no ticket":
+                stands = None
+            # It takes no keys at once.
+            elif stands is None:
                 stands = time.monotonic()
-            if stands and time.monotonic() - stands > 2:
-                self.prompts.append((len(Model.got), squeezed(seen)))
-                answered, seen, stands = len(Model.got), "", None
+            elif time.monotonic() - stands > 2:
+                self.prompts.append((len(Model.got), squeezed(drawn.text())))
+                answered, last, stands = len(Model.got), stood, None
                 os.write(terminal, said_yes if self.answer else said_no)
                 ended = None if self.answer else time.monotonic() + 4
             if len(Model.got) >= len(Scripted.script) and ended is None:
@@ -166,6 +184,7 @@ class Session:
             time.sleep(0.5)
         os.waitpid(child, 0)
         os.close(terminal)
+        self.seen = drawn.text()
         self.server.shutdown()
         return None
 
@@ -181,7 +200,7 @@ class Session:
 
     def close(self, wrong):
         with open(self.top + "/screen", "w") as file:
-            file.write(plain(self.screen))
+            file.write(plain(self.screen) + "\n\nat the end:\n" + self.seen)
         with open(self.top + "/got", "w") as file:
             json.dump(Model.got, file, indent=1)
         if not wrong and not self.options.keep:
@@ -220,7 +239,7 @@ def a_yes(agent, options):
         wrong.append("the commit did not land with the hash that was shown")
     if len(session.prompts) != 2:
         wrong.append("%d questions, and not 2" % len(session.prompts))
-    elif "two" not in session.prompts[0][1]:
+    elif "+two" not in session.prompts[0][1]:
         wrong.append("the first question does not show what changes")
     if session.eclusa("log", "verify").returncode:
         wrong.append("the log does not verify")
