@@ -50,7 +50,7 @@ fn collect(table: &Table, uses: &mut BTreeSet<String>, tests_use: &mut BTreeSet<
     }
 }
 
-/// Dependencies without a line in `docs/dependencies.md`, and lines without a dependency.
+/// Dependencies without a line in `workshop/dependencies.md`, and lines without a dependency.
 ///
 /// A line is a row of a table that begins with the crate's name: ``| `serde` | … | … |``.
 pub fn accounted(manifests: &[Manifest], page: &str) -> Vec<String> {
@@ -62,12 +62,12 @@ pub fn accounted(manifests: &[Manifest], page: &str) -> Vec<String> {
         .collect();
     let lines: Vec<&str> = page.lines().filter_map(row).collect();
     let missing = used.iter().filter(|it| !lines.contains(&it.as_str())).map(|it| {
-        format!("docs/dependencies.md: no line says what `{it}` is for and what it replaces")
+        format!("workshop/dependencies.md: no line says what `{it}` is for and what it replaces")
     });
     let stale = lines
         .iter()
         .filter(|it| !used.iter().any(|used| used == it))
-        .map(|it| format!("docs/dependencies.md: nothing depends on `{it}` any more"));
+        .map(|it| format!("workshop/dependencies.md: nothing depends on `{it}` any more"));
     missing.chain(stale).collect()
 }
 

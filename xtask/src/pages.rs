@@ -30,7 +30,7 @@ pub fn contents(pages: &[&Source]) -> Vec<String> {
     wrong
 }
 
-/// Links that lead to no file or to no heading. `is_there` knows the files of the repository.
+/// Links that lead to no file, to no heading or, from a page of the book, out of it. `is_there` knows the files of the repository.
 pub fn dead_links(pages: &[&Source], is_there: impl Fn(&str) -> bool) -> Vec<String> {
     let mut wrong = Vec::new();
     for page in pages {
@@ -50,6 +50,9 @@ pub fn dead_links(pages: &[&Source], is_there: impl Fn(&str) -> bool) -> Vec<Str
             };
             if !found {
                 wrong.push(format!("{}:{line}: `{to}` leads nowhere", page.path));
+            }
+            if page.path.starts_with("docs/") && !target.starts_with("docs/") {
+                wrong.push(format!("{}:{line}: `{to}` leads out of the book", page.path));
             }
         }
     }

@@ -49,7 +49,7 @@ const RETIRED: [(&str, &str); 9] = [
 ];
 
 /// Phrases of the same kind, whose words have an ordinary meaning too.
-const RETIRED_PHRASES: [(&str, &str); 14] = [
+const RETIRED_PHRASES: [(&str, &str); 35] = [
     ("these hands", "this context"),
     ("with hands", "with a context"),
     ("sets up the house", "sets up the gate"),
@@ -65,6 +65,27 @@ const RETIRED_PHRASES: [(&str, &str); 14] = [
     ("A status that does not lie", "Enforcement levels"),
     ("A cookie reads, a key answers", "the cookie lets you read, the key lets you answer"),
     ("Take the yes back", "Revoke approval"),
+    ("whoever makes the same call again", "the same call made again"),
+    ("a yes opens", "approving opens"),
+    ("nobody is set up to", "none is configured"),
+    ("although somebody said yes", "was approved"),
+    ("since a person said yes", "since it was approved"),
+    ("watched, and not held", "watched, not enforced"),
+    ("what was agreed on", "allowances"),
+    ("hangs together with", "depends on"),
+    ("what comes of it will be told", "its result will come"),
+    ("go on with a session", "resume a session"),
+    ("holds whatever rules say", "whatever rules say"),
+    ("nobody can tell how", "it is not known how"),
+    ("nobody can tell which", "it is not clear which"),
+    ("nobody here is called", "no person is called"),
+    ("what is kept of call", "the kept changes of call"),
+    ("where nobody sits", "headless"),
+    ("is told no for", "is denied"),
+    ("nobody has checked it", "not checked"),
+    ("made at one go", "made at once"),
+    ("Take out of an agent's settings", "Remove from an agent's settings"),
+    ("what discarded calls would have", "changes that were discarded"),
 ];
 
 /// Where a retired word stays: the first table of questions is called so in files that people have.

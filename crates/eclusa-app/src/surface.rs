@@ -120,19 +120,17 @@ impl Surface {
                 Surface::Check,
                 Allowances | Queue | Taint | Budget | UndoKeep | Reviewers | Redaction | Limits
                 | DenyByEffect | Observers | JobProcesses,
-            ) => Some("it says what the rules decide; nothing is run and nobody is asked"),
+            ) => Some("it shows what the rules decide; nothing runs and nobody is asked"),
             (
                 Surface::Run | Surface::Exec | Surface::Undo | Surface::Resume | Surface::Plan,
                 Taint,
             )
             | (Surface::Run | Surface::Exec | Surface::Resume | Surface::Plan, Budget) => {
-                Some("each command that a person types is a session of its own")
+                Some("each typed command is a session of its own")
             }
-            (Surface::Undo, Budget | DenyByEffect) => {
-                Some("an undo restores what was there before")
-            }
+            (Surface::Undo, Budget | DenyByEffect) => Some("an undo restores the old content"),
             (Surface::Undo, Allowances | Queue | AlwaysRules) => {
-                Some("whoever typed the command has said yes, and nobody else is asked")
+                Some("typing the command is the approval")
             }
             (Surface::Acp, Redaction | Limits) => {
                 Some("the editor hands files and outputs to the agent itself")
@@ -142,12 +140,12 @@ impl Surface {
             (Surface::Rehearsal, UndoKeep) => Some("a dry run applies nothing"),
             (Surface::Plan, AlwaysRules) => Some("a plan is shown as a whole"),
             (Surface::Plan | Surface::Yes, Redaction | Limits) => {
-                Some("it says that the changes were applied; what was printed was shown before")
+                Some("it prints nothing of the call")
             }
             (
                 Surface::Yes | Surface::Apply,
                 Modes | CountedRules | Allowances | Queue | AlwaysRules | Taint | Budget | Fleet,
-            ) => Some("somebody says yes to what was shown; only what denies stands in the way"),
+            ) => Some("what was shown is approved; only denials still count"),
             (
                 Surface::Exec
                 | Surface::Ticket
@@ -157,16 +155,16 @@ impl Surface {
                 | Surface::Yes
                 | Surface::Apply,
                 OwnTools,
-            ) => Some("it calls no tool by its name"),
+            ) => Some("no tool is called by its name"),
             (Surface::Hook | Surface::Acp, JobProcesses) => {
                 Some("commands of the agent run with a ticket")
             }
             (
                 Surface::Run | Surface::Feed | Surface::Resume | Surface::Rehearsal | Surface::Plan,
                 JobProcesses,
-            ) => Some("what a command leaves running ends with its call"),
+            ) => Some("a command's processes end with its call"),
             (Surface::Undo | Surface::Yes | Surface::Apply, JobProcesses) => {
-                Some("no command is run")
+                Some("no command runs")
             }
             (
                 Surface::Run
@@ -185,7 +183,7 @@ impl Surface {
                 | Surface::Yes
                 | Surface::Apply,
                 Ahead,
-            ) => Some("no person sits in front of another agent here"),
+            ) => Some("no agent has a prompt of its own here"),
             (_, Modes | CountedRules | Allowances | Queue | AlwaysRules | Taint | Budget)
             | (_, UndoKeep | Reviewers | Redaction | Limits | Trust | DenyByEffect)
             | (_, Observers | OwnTools | JobProcesses | Fleet)

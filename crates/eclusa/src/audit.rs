@@ -1,6 +1,6 @@
 //! The record: what happened to every call, chained so that nothing can be changed unseen.
 //!
-//! The format is written down in `docs/audit-format.md`.
+//! The format is written down in `crates/eclusa/audit-format.md`.
 
 pub(crate) mod body;
 pub mod calls;

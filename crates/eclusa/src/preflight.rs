@@ -1,4 +1,61 @@
 //! The two passes that a tool can ask for before it runs: checkpoint and reverse thinking.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use eclusa::{*, preflight::{Advice, Checkpoint, PreflightError, ReverseThinker, ReverseThinkingReport}};
+//! use futures::future::BoxFuture;
+//! use serde_json::{Value, json};
+//!
+//! /// Opens in the morning.
+//! struct Morning(u32);
+//!
+//! impl Checkpoint for Morning {
+//!     fn open<'a>(&'a self, _: &'a Validated) -> BoxFuture<'a, Result<(), PreflightError>> {
+//!         let opens = if self.0 < 12 { Ok(()) } else { Err(PreflightError("come back in the morning".to_owned())) };
+//!         Box::pin(async { opens })
+//!     }
+//! }
+//!
+//! /// Stops what names no reason.
+//! struct Doubter;
+//!
+//! impl ReverseThinker for Doubter {
+//!     fn think<'a>(
+//!         &'a self,
+//!         call: &'a Validated,
+//!         _: &'a Verdict,
+//!     ) -> BoxFuture<'a, Result<ReverseThinkingReport, PreflightError>> {
+//!         let verdict = if call.args()["why"] == "" { Advice::Stop } else { Advice::Proceed };
+//!         Box::pin(async move {
+//!             Ok(ReverseThinkingReport {
+//!                 hidden_assumptions: vec!["somebody wants it now".to_owned()],
+//!                 failure_scenarios: Vec::new(),
+//!                 verdict,
+//!                 verdict_reason: "it must have a reason".to_owned(),
+//!             })
+//!         })
+//!     }
+//! }
+//!
+//! # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+//! # runtime.block_on(async {
+//! let schema = json!({"properties": {"why": {"type": "string"}}, "required": ["why"]});
+//! let deploy = FnTool::with_schema("deploy", "Deploys.", schema, |_: &Value| async { Ok(Output::text("deployed")) })
+//!     .facts(Facts { needs_checkpoint: true, needs_reverse_thinking: true, ..Facts::default() });
+//! let gate = Gate::builder()
+//!     .tool(deploy)
+//!     .rule(Rule::new(Decision::Allow).tool(["deploy"])?)
+//!     .checkpoint(Arc::new(Morning(9)))
+//!     .reverse_thinker(Arc::new(Doubter))
+//!     .build()?;
+//! let reply = gate.pass(ToolCall::new("1", "deploy", json!({"why": "a fix"}))).await;
+//! assert_eq!(reply.code(), "ok");
+//! let reply = gate.pass(ToolCall::new("2", "deploy", json!({"why": ""}))).await;
+//! assert_eq!(reply.code(), "denied_by_reverse_thinking");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use futures::future::BoxFuture;
 

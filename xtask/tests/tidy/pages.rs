@@ -1,4 +1,4 @@
-//! What `docs/audit-format.md` says, tried out: the example is what the gate writes, the hashes
+//! What `crates/eclusa/audit-format.md` says, tried out: the example is what the gate writes, the hashes
 //! are right, and no field or code is missing.
 
 use std::{fs, sync::Arc};
@@ -31,7 +31,7 @@ fn example(page: &str) -> Vec<(String, String)> {
 
 #[test]
 fn the_hashes_of_the_example_are_right() {
-    let page = read("docs/audit-format.md");
+    let page = read("crates/eclusa/audit-format.md");
     let example = example(&page);
     assert_eq!(example.len(), 2);
     let mut head = Head::default();
@@ -107,7 +107,7 @@ async fn the_example_is_what_the_gate_writes() {
     setup.build().unwrap().for_run(run).pass(call.because("to hear it")).await;
 
     let written: Vec<String> = log.records().into_iter().map(|it| it.body).collect();
-    let page = read("docs/audit-format.md");
+    let page = read("crates/eclusa/audit-format.md");
     let shown: Vec<String> = example(&page).into_iter().map(|it| it.0).collect();
     // How long it took is not the same twice.
     let timeless = |body: &String| {
@@ -126,7 +126,7 @@ async fn the_example_is_what_the_gate_writes() {
 
 #[test]
 fn every_field_of_a_record_is_described() {
-    let page = read("docs/audit-format.md");
+    let page = read("crates/eclusa/audit-format.md");
     let file = syn::parse_file(&read("crates/eclusa/src/audit/body.rs")).unwrap();
     let mut fields = Vec::new();
     for item in file.items {
@@ -155,7 +155,7 @@ fn every_outcome_is_described() {
             self.0.push(it.value());
         }
     }
-    let page = read("docs/audit-format.md");
+    let page = read("crates/eclusa/audit-format.md");
     let file = syn::parse_file(&read("crates/eclusa/src/stop.rs")).unwrap();
     let mut codes = Codes(vec!["ok".to_owned(), "tool_failed".to_owned()]);
     // Only what `Stop::code` itself says: its doc comment is not an outcome.

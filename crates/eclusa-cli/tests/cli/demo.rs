@@ -19,7 +19,10 @@ fn the_demo_shows_every_gate_and_the_first_page_shows_the_demo() {
     let (_, shown) = page.split_once("```text\nA model is asked").unwrap();
     let (shown, _) = shown.split_once("\n```").unwrap();
     let shown = world.plain(&format!("A model is asked{shown}\n"));
-    assert_eq!(world.plain(&ran.out), shown, "docs/start.md shows another demo");
+    for scene in shown.split("\n…\n") {
+        let is_there = world.plain(&ran.out).contains(scene);
+        assert!(is_there, "docs/start.md shows another demo: {scene}\n{}", ran.out);
+    }
     for (what, sign) in [
         ("a command that asks nobody", "only reads in the workspace"),
         ("one whose changes are asked about", "discarded: gates.txt"),

@@ -61,7 +61,7 @@ fn the_schema_of_every_tool_can_be_used_when_its_first_call_comes() {
     assert_eq!(eclusa::registry::check_lazy_schema(&named), Ok(()));
 }
 
-/// `scripts/pages` writes the tables anew, and a section for a tool that has none. That the page has a section for every tool of every crate, the
+/// `scripts/pages` writes the lists anew, and a section for a tool that has none. That the page has a section for every tool of every crate, the
 /// house rules see to.
 #[test]
 fn the_page_of_tools_says_what_the_registry_says() {
@@ -78,8 +78,8 @@ fn the_page_of_tools_says_what_the_registry_says() {
             Some(rest) => rest.split_once(END).unwrap().1.trim_start(),
             None => section.trim_start(),
         };
-        let table = table(tool.schema(), &tool.facts().aliases, tool.class().as_str());
-        should = format!("{before}{head}{BEGIN}\n\n{table}\n{END}\n\n{rest}");
+        let said = described(tool.schema(), &tool.facts().aliases, tool.class().as_str());
+        should = format!("{before}{head}{BEGIN}\n\n{said}\n{END}\n\n{rest}");
     }
     if std::env::var_os("ECLUSA_WRITE_PAGES").is_some() {
         std::fs::write(path, should).unwrap();
@@ -90,17 +90,17 @@ fn the_page_of_tools_says_what_the_registry_says() {
 
 /// Where the tools begin that belong to doors of the program: new ones come before them.
 const DOORS: &str = "\n## approve\n";
-const BEGIN: &str = "<!-- made by scripts/pages from the registry -->";
+const BEGIN: &str = "<!-- made by scripts/pages -->";
 const END: &str = "<!-- until here -->";
 
 /// A tool's other names, its class and its arguments, as the page has them.
-fn table(schema: &Value, aliases: &[String], class: &str) -> String {
+fn described(schema: &Value, aliases: &[String], class: &str) -> String {
     let aliases: Vec<String> = aliases.iter().map(|it| format!("`{it}`")).collect();
     let names = match aliases.is_empty() {
         true => String::new(),
         false => format!("Other names: {}. ", aliases.join(", ")),
     };
-    let mut text = format!("{names}Class: `{class}`.\n\n| argument | meaning |\n|---|---|\n");
+    let mut text = format!("{names}Class: `{class}`.\n\n");
     let properties = schema["properties"].as_object().unwrap();
     let required: Vec<&str> =
         schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -109,9 +109,9 @@ fn table(schema: &Value, aliases: &[String], class: &str) -> String {
     others.sort_unstable();
     for name in required.iter().chain(&others) {
         let said = properties[*name]["description"].as_str().unwrap_or_default();
-        let said = said.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|");
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
         let needed = if required.contains(name) { ", required" } else { "" };
-        text += &format!("| `{name}`{needed} | {said} |\n");
+        text += &format!("- `{name}`{needed}: {said}\n");
     }
     text
 }

@@ -166,6 +166,49 @@ impl From<Value> for Output {
 }
 
 /// The reviewers of one tool, part of its registration. A missing one means no review there.
+///
+/// ```
+/// use std::sync::Arc;
+/// use eclusa::*;
+/// use serde_json::json;
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Booking { seat: String }
+///
+/// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+/// # runtime.block_on(async {
+/// let book = FnTool::new("book", "Books a seat.", |it: Booking| async move {
+///     let undo = Undo { description: format!("cancel seat {}", it.seat), data: json!({"seat": it.seat}) };
+///     Ok(Output { data: Some(json!({"booked": it.seat})), undo: Some(undo), ..Output::text("booked") })
+/// });
+/// // What is asked for is brought into form, or refused; the answer says one thing more.
+/// let reads = FnReviewer::input("seats", |call| {
+///     Ok(match call.args()["seat"].as_str() {
+///         Some("") | None => ReviewResult { approved: false, reason: Some("which seat?".to_owned()),
+/// ..Default::default() },
+///         Some(seat) => ReviewResult { approved: true, modified_value: Some(json!({"seat":
+/// seat.to_uppercase()})), reason: None },
+///     })
+/// });
+/// let review = ReviewConfig { input: Some(Arc::new(reads)), output: None };
+/// let gate = Gate::builder()
+///     .registration(Registration::new(book).review(review))
+///     .rule(Rule::new(Decision::Allow).tool(["book"])?)
+///     .build()?;
+///
+/// let reply = gate.pass(ToolCall::new("1", "book", json!({"seat": "4a"}))).await;
+/// assert_eq!(reply.data(), Some(&json!({"booked": "4A"})));
+/// assert_eq!(reply.undo().map(|it| it.description.as_str()), Some("cancel seat 4A"));
+/// let reply = gate.pass(ToolCall::new("2", "book", json!({"seat": ""}))).await;
+/// assert_eq!(reply.code(), "denied_by_review");
+///
+/// let dry = gate.for_run(Run { dry_run: true, ..gate.run().clone() });
+/// let reply = dry.pass(ToolCall::new("3", "book", json!({"seat": "4b"}))).await;
+/// assert_eq!((reply.code(), reply.data()), ("dry_run", None));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Default)]
 pub struct ReviewConfig {
     /// Reads each call.

@@ -1,4 +1,4 @@
-//! What holds where, as the docs say it: made from the table and compared with it.
+//! What holds where, as the page of the workshop says it: made from the table and compared with it.
 
 use std::path::Path;
 
@@ -7,36 +7,42 @@ use super::{Setting, Surface};
 const BEGIN: &str = "<!-- made from the tests: what holds where -->\n";
 const END: &str = "<!-- until here -->\n";
 
-/// The table, and below it the reasons of empty cells.
+/// The cells of the table that are empty, put together by their reasons.
 fn page() -> String {
-    let mut reasons: Vec<&str> = Vec::new();
-    let mut cell = |surface: Surface, setting| match surface.lacks(setting) {
-        None => "yes".to_owned(),
-        Some(reason) => {
-            let at = reasons.iter().position(|it| *it == reason).unwrap_or_else(|| {
-                reasons.push(reason);
-                reasons.len() - 1
-            });
-            format!("({})", at + 1)
-        }
-    };
-    let heads: Vec<&str> = Surface::ALL.iter().map(|it| it.name()).collect();
-    let mut text = format!("| | {} |\n|---|{}\n", heads.join(" | "), "---|".repeat(heads.len()));
+    let mut rows: Vec<(&str, Vec<&str>, Vec<&str>)> = Vec::new();
     for setting in Setting::ALL.iter().copied() {
-        let row: Vec<String> = Surface::ALL.iter().map(|it| cell(*it, setting)).collect();
-        text.push_str(&format!("| {} | {} |\n", setting.name(), row.join(" | ")));
+        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+        for surface in Surface::ALL {
+            let Some(reason) = surface.lacks(setting) else { continue };
+            match reasons.iter_mut().find(|it| it.0 == reason) {
+                Some((_, surfaces)) => surfaces.push(surface.name()),
+                None => reasons.push((reason, vec![surface.name()])),
+            }
+        }
+        for (reason, surfaces) in reasons {
+            match rows.iter_mut().find(|it| it.0 == reason && it.1 == surfaces) {
+                Some((_, _, settings)) => settings.push(setting.name()),
+                None => rows.push((reason, surfaces, vec![setting.name()])),
+            }
+        }
     }
-    text.push('\n');
-    for (at, reason) in reasons.iter().enumerate() {
-        text.push_str(&format!("{}. {reason}\n", at + 1));
+    let mut text = "| at | does not apply | because |\n|---|---|---|\n".to_owned();
+    for (reason, surfaces, settings) in rows {
+        let lacking: Vec<&str> =
+            Surface::ALL.iter().map(|it| it.name()).filter(|it| !surfaces.contains(it)).collect();
+        let surfaces = match lacking.len() < surfaces.len() {
+            true => format!("all but {}", lacking.join(", ")),
+            false => surfaces.join(", "),
+        };
+        text.push_str(&format!("| {surfaces} | {} | {reason} |\n", settings.join(", ")));
     }
     text
 }
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the page is written where a person asks for that")]
-fn the_docs_say_what_holds_where() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
+fn the_page_says_what_holds_where() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workshop/where.md");
     let docs = std::fs::read_to_string(&file).unwrap();
     let (before, rest) = docs.split_once(BEGIN).unwrap();
     let (kept, after) = rest.split_once(END).unwrap();
@@ -47,6 +53,6 @@ fn the_docs_say_what_holds_where() {
     }
     assert!(
         kept == made,
-        "docs/configuration.md says\n{kept}\nand it is\n{made}\nECLUSA_WRITE_GOLDENS=1 writes it"
+        "workshop/where.md says\n{kept}\nand it is\n{made}\nECLUSA_WRITE_GOLDENS=1 writes it"
     );
 }
