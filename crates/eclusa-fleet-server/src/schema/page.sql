@@ -9,6 +9,8 @@ update questions set headline = coalesce(text->>'headline', ''), asked = array(
 create index questions_touched on questions (touched);
 drop index questions_same;
 create index questions_same on questions (binding, number) where state = 'pending';
+-- Also for what the planner knows of teams.
+create index machines_team on machines ((labels->>'team'));
 create index questions_pending on questions (number) where state = 'pending';
 
 -- Who looks at the page: a digest of the cookie, and of what was signed for it, which opens nothing again.
