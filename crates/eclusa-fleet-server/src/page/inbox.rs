@@ -192,8 +192,8 @@ async fn in_full(
     found.row.not_for_you = not_for(&found.row, person, people, now);
     let mut identical = Vec::new();
     if found.row.identical > 1 {
-        let (binding, limit) = (Some(found.row.binding.clone()), MAX_TOGETHER);
-        let filter = QuestionFilter { binding, limit, ..Default::default() };
+        let filter =
+            QuestionFilter { like: Some(number), limit: MAX_TOGETHER, ..Default::default() };
         identical = questions::waiting(&server.database, &filter, now).await?;
         let fits =
             |it: &InboxRow| it.state == "pending" && not_for(it, person, people, now).is_none();
