@@ -232,7 +232,7 @@ fn a_machine_that_shows_something_else_is_identical_to_nothing() {
     let cy = PagePerson::joined(&office, "cy", PageKey::browser());
     let page = cy.get("/inbox").body;
     assert_eq!(page.matches("<a class=\"row\"").count(), 2, "two rows: {page}");
-    assert!(!page.contains("identical ones"), "{page}");
+    assert!(!page.contains("data-all"), "{page}");
     let ran = office.says("bo", &["yes", "1", "--like"]);
     assert!(ran.code == 0 && ran.out.lines().count() == 1, "{ran:?}");
     assert_eq!(sync(&victim).code, 0);
@@ -298,7 +298,8 @@ fn nothing_that_anybody_writes_becomes_markup_or_hides() {
         }
     }
     spoofs.for_each(|it| strings(&it["args"], &mut texts));
-    texts.retain(|it| !it.contains('\0'));
+    // The rest has no room on the command line that fills the database.
+    texts.retain(|it| !it.contains('\0') && it.len() < 4_000);
     texts.insert(0, "plain words".to_owned());
     assert!(texts.len() > 30, "{}", texts.len());
     for text in &texts {
