@@ -257,7 +257,9 @@ fn padded(label: &str) -> String {
     let (before, after) = (label.trim_start_matches(' '), label.trim_end_matches(' '));
     match before.is_empty() {
         true => blanks(before),
-        false => format!("{}{}{}", blanks(before), one_line(label.trim_matches(' ')), blanks(after)),
+        false => {
+            format!("{}{}{}", blanks(before), one_line(label.trim_matches(' ')), blanks(after))
+        }
     }
 }
 
