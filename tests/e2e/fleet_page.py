@@ -43,7 +43,7 @@ class Person:
             shown = self.text("#question .lines") or ""
             if text not in shown:
                 return False
-            self.browser.script("const it = document.querySelector('.lines'); it.scrollTop = it.scrollHeight; document.querySelector('.answers').scrollIntoView({block: 'end'})")
+            self.browser.script("const it = document.querySelector('.lines'); it.scrollTop = it.scrollHeight; scrollTo(0, document.documentElement.scrollHeight)")
             return not self.browser.script("return document.body.matches('.resting')")
         until(f"the question `{text}`", look)
 

@@ -13,7 +13,9 @@ use eclusa::{
     settings::Endpoint,
     store::{ApprovalQueue, Store},
 };
-use eclusa_approvals::{Announcement, NotificationText, OutgoingNotification, WebhookSecrets, test_message};
+use eclusa_approvals::{
+    Announcement, NotificationText, OutgoingNotification, WebhookSecrets, test_message,
+};
 use eclusa_config::{ApprovalsSettings, NotificationSettings};
 use tokio::sync::Mutex;
 

@@ -16,7 +16,9 @@ pub mod web;
 mod workspaces;
 
 pub use key_file::KeyFile;
-pub use notify::{Announcement, NotificationText, OutgoingNotification, WebhookSecrets, test_message};
+pub use notify::{
+    Announcement, NotificationText, OutgoingNotification, WebhookSecrets, test_message,
+};
 pub use page::headline;
 pub use people::{KeyKind, People, PeopleError, Person, PersonKey};
 pub use server::{ApprovalsPage, ServerLimits, serve};

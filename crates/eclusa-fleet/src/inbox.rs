@@ -52,7 +52,7 @@ pub struct InboxRow {
     /// Why a yes of whoever looks would not count, if it would not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_for_you: Option<String>,
-    /// How many pending ones have the same binding, this one included.
+    /// How many pending ones have the same binding and show the same, this one included.
     #[serde(default)]
     pub identical: u64,
 }

@@ -17,6 +17,9 @@ pub const MAX_MIRRORED: usize = 50;
 /// So many questions of a machine may wait at the server.
 pub const MAX_PENDING: usize = 50;
 
+/// So many blanks pad a label at most.
+const MAX_PADDING: usize = 40;
+
 /// The most text of a question that leaves its machine, in bytes: a longer one is cut, and a yes to it can be given only
 /// where it is whole.
 pub const MAX_TEXT: usize = 256 << 10;
@@ -242,8 +245,20 @@ impl MirroredLine {
     pub fn shown(&self) -> Line {
         Line {
             role: Role::from_word(&self.role).unwrap_or(Role::Argument),
-            label: one_line(&self.label),
+            label: padded(&self.label),
             text: self.text.as_deref().map(one_line),
+        }
+    }
+}
+
+/// A label as it is shown: what pads it stays, up to so much.
+fn padded(label: &str) -> String {
+    let blanks = |text: &str| " ".repeat((label.len() - text.len()).min(MAX_PADDING));
+    let (before, after) = (label.trim_start_matches(' '), label.trim_end_matches(' '));
+    match before.is_empty() {
+        true => blanks(before),
+        false => {
+            format!("{}{}{}", blanks(before), one_line(label.trim_matches(' ')), blanks(after))
         }
     }
 }

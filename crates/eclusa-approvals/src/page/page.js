@@ -136,7 +136,7 @@ async function go(to, { keep = false, news = false } = {}) {
 let shown = "";
 function begin() {
   const question = $("#question");
-  const now = question ? `${question.dataset.workspace} ${question.dataset.id} ${$(".lines").textContent}` : "";
+  const now = question ? `${question.dataset.workspace ?? question.dataset.number} ${question.dataset.id} ${$(".lines").textContent}` : "";
   if (now !== shown) { shown = now; read = false; rest(); }
   look();
   count();
@@ -146,7 +146,8 @@ const resting = () => document.body.matches(".resting");
 let read = false;
 function look() {
   const [lines, answers] = [$(".lines"), $(".answers")];
-  if (!lines || !answers) return;
+  // On a narrow screen the list stands alone, and what is open beside it is on no screen.
+  if (!lines?.getClientRects().length || !answers) return;
   const ends = answers.getBoundingClientRect().top;
   const scrolled = lines.scrollTop + lines.clientHeight >= lines.scrollHeight - 2;
   read ||= scrolled && ends < innerHeight && lines.getBoundingClientRect().bottom <= ends + 1;

@@ -17,6 +17,7 @@ mod dev;
 mod docs;
 mod inbox;
 mod inbox_attacks;
+mod notify;
 mod office;
 mod operations;
 mod page;

@@ -98,8 +98,9 @@ pub(super) async fn look(
         return Ok(json(StatusCode::OK, &inbox));
     }
     let after = value("after").and_then(|it| it.parse().ok()).unwrap_or(0);
-    let (team, tool, binding) = (value("team"), value("tool"), value("binding"));
-    let filter = QuestionFilter { after, limit: PAGE, team, tool, binding, ..Default::default() };
+    let (team, tool) = (value("team"), value("tool"));
+    let like = value("like").map(|it| it.parse().unwrap_or(0));
+    let filter = QuestionFilter { after, limit: PAGE, team, tool, like, ..Default::default() };
     let mut rows = questions::waiting(&server.database, &filter, now).await?;
     let more = rows.len() == usize::try_from(PAGE).unwrap_or(usize::MAX);
     for row in &mut rows {

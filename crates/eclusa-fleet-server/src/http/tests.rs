@@ -33,7 +33,9 @@ fn fields(source: &str, name: &str) -> BTreeSet<String> {
     let (_, body) = source.split_once(&format!("struct {name} {{")).unwrap();
     let body = body.split_once("\n}").unwrap().0.lines().map(str::trim);
     let fields = body.filter(|it| !it.starts_with("//") && !it.starts_with('#'));
-    fields.filter_map(|it| Some(it.trim_start_matches("pub ").split_once(':')?.0.to_owned())).collect()
+    fields
+        .filter_map(|it| Some(it.trim_start_matches("pub ").split_once(':')?.0.to_owned()))
+        .collect()
 }
 
 #[test]
@@ -53,7 +55,8 @@ fn the_page_of_the_interface_has_the_fields_of_requests() {
         let rest = rest.split_once("\n  /").map_or(rest, |it| it.0);
         let (_, properties) = rest.split_once("properties:\n").unwrap();
         let indent = properties.len() - properties.trim_start().len();
-        let written = properties.lines().take_while(|it| it.len() - it.trim_start().len() == indent);
+        let written =
+            properties.lines().take_while(|it| it.len() - it.trim_start().len() == indent);
         let written: BTreeSet<String> =
             written.filter_map(|it| Some(it.trim().split_once(':')?.0.to_owned())).collect();
         assert_eq!(written, fields(source, name), "{path}");

@@ -64,7 +64,8 @@ impl InboxQuery {
 
     /// The address of the same list with this besides.
     fn link(&self, name: &str, number: Option<u64>) -> String {
-        let mut query = url::form_urlencoded::Serializer::for_suffix(String::from(LIST), LIST.len());
+        let mut query =
+            url::form_urlencoded::Serializer::for_suffix(String::from(LIST), LIST.len());
         if self.all {
             query.append_pair("all", "1");
         }
@@ -103,7 +104,11 @@ pub(super) async fn inbox(
     body.raw("\"><section class=\"list\" aria-label=\"Pending approvals\">");
     filters(&query, &mut body);
     for (target, attempts, error) in notifications::failed(&server.database).await? {
-        body.element("<p class=\"note\" role=\"alert\">Notification <b>", one_line(&target), "</b> was not ");
+        body.element(
+            "<p class=\"note\" role=\"alert\">Notification <b>",
+            one_line(&target),
+            "</b> was not ",
+        );
         body.element("sent after ", attempts, " attempts: ").text(one_line(&error)).raw("</p>");
     }
     row_list(&rows, &query, open, now, &mut body);
@@ -187,8 +192,8 @@ async fn in_full(
     found.row.not_for_you = not_for(&found.row, person, people, now);
     let mut identical = Vec::new();
     if found.row.identical > 1 {
-        let (binding, limit) = (Some(found.row.binding.clone()), MAX_TOGETHER);
-        let filter = QuestionFilter { binding, limit, ..Default::default() };
+        let filter =
+            QuestionFilter { like: Some(number), limit: MAX_TOGETHER, ..Default::default() };
         identical = questions::waiting(&server.database, &filter, now).await?;
         let fits =
             |it: &InboxRow| it.state == "pending" && not_for(it, person, people, now).is_none();
@@ -201,7 +206,7 @@ fn filters(query: &InboxQuery, body: &mut Html) {
     body.raw("<form class=\"search\" role=\"search\" action=\"/inbox\"><input id=\"search\" type=\"search\" name=\"q\" aria-label=\"Search what waits\" placeholder=\"Search what waits\"");
     body.element(" value=\"", query.search.as_deref().unwrap_or_default(), "\">");
     for (name, value) in [("team", &query.team), ("tool", &query.tool)] {
-        for value in value {
+        if let Some(value) = value {
             body.element("<input type=\"hidden\" name=\"", name, "\"").element(
                 " value=\"",
                 value,
@@ -220,7 +225,7 @@ fn filters(query: &InboxQuery, body: &mut Html) {
     };
     body.raw(said).element("<a href=\"", other.link("", None), "\">").raw(switch).raw("</a>");
     for (name, value) in [("team", &query.team), ("tool", &query.tool)] {
-        for value in value {
+        if let Some(value) = value {
             body.raw(" · ").raw(name).element(" <b>", one_line(value), "</b>");
         }
     }

@@ -83,7 +83,9 @@ pub(super) async fn sign_in(
     let token = random_name::<TOKEN>().map_err(|err| HttpRefusal::later(err.to_string()))?;
     let (id, proof) = (Hash::sha256(token.as_bytes()), Hash::sha256(text.as_bytes()));
     let hashes = (&id.as_bytes()[..], &proof.as_bytes()[..]);
-    if !sessions::open(&server.database, hashes, &session, Duration::from_secs(SESSION_TIME)).await? {
+    if !sessions::open(&server.database, hashes, &session, Duration::from_secs(SESSION_TIME))
+        .await?
+    {
         return Err(refused("this was signed to look once, and has been used"));
     }
     let (name, secure) = &server.page.cookie;

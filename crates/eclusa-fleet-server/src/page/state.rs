@@ -62,10 +62,13 @@ pub fn page_address(url: &str) -> Result<String, ServerError> {
 
 impl PageState {
     pub(crate) fn new(port: u16, urls: &[String]) -> PageState {
-        let secure = urls.first().is_some_and(|it| it.starts_with("https://"));
+        let page = urls.first().and_then(|it| url::Url::parse(it).ok());
+        let secure = page.as_ref().is_some_and(|it| it.scheme() == "https");
+        // Cookies know no ports, and several instances stand behind one address.
+        let at = page.and_then(|it| it.port_or_known_default()).unwrap_or(port);
         let name = match secure {
             true => "__Host-eclusa-fleet".to_owned(),
-            false => format!("eclusa-fleet-{port}"),
+            false => format!("eclusa-fleet-{at}"),
         };
         let mut origins: Vec<String> =
             urls.iter().map(|it| it.trim_end_matches('/').to_owned()).collect();

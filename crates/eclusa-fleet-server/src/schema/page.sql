@@ -2,13 +2,21 @@
 alter table questions
   add column headline text not null default '',
   -- Who may answer, of any requirement, now or later; empty: everybody whom the people document names.
-  add column asked text[] not null default '{}';
+  add column asked text[] not null default '{}',
+  -- A digest of what is shown of the call itself. Questions are identical that have the same binding and show the same: a
+  -- machine that shows something else under a binding that it knows is alone with it.
+  add column shown text not null default '';
 update questions set headline = coalesce(text->>'headline', ''), asked = array(
   select distinct name from jsonb_array_elements(requirements) r,
-    jsonb_array_elements_text(coalesce(r->'of', '[]') || coalesce(jsonb_path_query_array(r, '$.then[*][1][*]'), '[]')) name);
+    jsonb_array_elements_text(coalesce(r->'of', '[]') || coalesce(jsonb_path_query_array(r, '$.then[*][1][*]'), '[]')) name),
+  shown = coalesce((select encode(sha256(convert_to(string_agg(line::text, ' ' order by place), 'utf8')), 'hex')
+    from jsonb_array_elements(questions.text->'lines') with ordinality l(line, place)
+    where line->>'role' in ('tool', 'class', 'warning', 'argument', 'touch', 'change')), '');
 create index questions_touched on questions (touched);
 drop index questions_same;
-create index questions_same on questions (binding, number) where state = 'pending';
+create index questions_same on questions (binding, shown, number) where state = 'pending';
+-- Also for what the planner knows of teams.
+create index machines_team on machines ((labels->>'team'));
 create index questions_pending on questions (number) where state = 'pending';
 
 -- Who looks at the page: a digest of the cookie, and of what was signed for it, which opens nothing again.

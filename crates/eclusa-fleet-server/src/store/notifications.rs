@@ -43,7 +43,7 @@ select q.number, $1, to_timestamp(q.created / 1000.0) + make_interval(secs => $2
 from questions q join machines m on m.id = q.machine
 where q.state = 'pending' and q.touched > now() - make_interval(secs => $3) and q.expires > $6
   and (($4::text is null and $5::text is null) or $4 = any(q.asked) or (q.asked = '{}' and m.labels->>'team' = $5))
-  and not exists (select from questions e where e.binding = q.binding and e.state = 'pending' and e.number < q.number)
+  and not exists (select from questions e where e.binding = q.binding and e.shown = q.shown and e.state = 'pending' and e.number < q.number)
 on conflict (question, target) do nothing";
     let (after, within, now) = (route.after.as_secs_f64(), within.as_secs_f64(), big(now));
     let values: [crate::database::Parameter<'_>; 6] = [

@@ -17,7 +17,10 @@ const MIRROR: &str = "
 with given as materialized (
   select q.*, array(
     select distinct name from jsonb_array_elements(q.requirements) r,
-      jsonb_array_elements_text(coalesce(r->'of', '[]') || jsonb_path_query_array(r, '$.then[*][1][*]')) name) as asked
+      jsonb_array_elements_text(coalesce(r->'of', '[]') || jsonb_path_query_array(r, '$.then[*][1][*]')) name) as asked,
+    coalesce((select encode(sha256(convert_to(string_agg(line::text, ' ' order by place), 'utf8')), 'hex')
+      from jsonb_array_elements(q.text->'lines') with ordinality l(line, place)
+      where line->>'role' in ('tool', 'class', 'warning', 'argument', 'touch', 'change')), '') as shown
   from jsonb_to_recordset($3::text::jsonb) as q(
     id bigint, binding text, tool text, principal text, conversation text, state text, asker_away boolean,
     created bigint, expires bigint, requirements jsonb, said jsonb, text jsonb)),
@@ -30,14 +33,14 @@ room as (
   select greatest(0, $5 - count(*)) as free from questions where machine = $2 and state in ('pending', 'sent')),
 added as (
   insert into questions (chain, id, machine, binding, tool, principal, conversation, text, requirements, said, state,
-                         asker_away, changed, created, expires, headline, asked)
+                         asker_away, changed, created, expires, headline, asked, shown)
   select own.id, f.id, own.machine, f.binding, f.tool, f.principal, f.conversation, f.text, f.requirements, f.said,
-         f.state, f.asker_away, $4, f.created, f.expires, coalesce(f.text->>'headline', ''), f.asked
+         f.state, f.asker_away, $4, f.created, f.expires, coalesce(f.text->>'headline', ''), f.asked, f.shown
   from fresh f, room, own where f.place <= room.free
   on conflict do nothing),
 kept as (
   update questions q set text = g.text, requirements = g.requirements, said = g.said, state = g.state,
-    headline = coalesce(g.text->>'headline', ''), asked = g.asked, asker_away = g.asker_away, changed = $4, expires = g.expires, touched = now()
+    headline = coalesce(g.text->>'headline', ''), asked = g.asked, shown = g.shown, asker_away = g.asker_away, changed = $4, expires = g.expires, touched = now()
   from given g, own where q.chain = own.id and q.id = g.id and q.binding = g.binding and q.changed <= $4),
 moved as (
   update chains c set mirrored = greatest(c.mirrored, $4) from own where c.id = own.id)
@@ -98,7 +101,7 @@ const FOUND: &str = "
 select q.number, q.machine, m.name, coalesce(m.labels->>'team', ''), c.workspace, c.store, q.id, q.binding, q.tool,
   q.headline, q.principal, q.conversation, q.state, q.asker_away, q.created, q.expires,
   q.requirements::text, q.said::text, q.refused, q.chain,
-  (select count(*) from (select from questions s where s.binding = q.binding and s.state = 'pending' limit 201) s)";
+  (select count(*) from (select from questions s where s.binding = q.binding and s.shown = q.shown and s.state = 'pending' limit 201) s)";
 
 /// Which questions are looked for.
 #[derive(Debug, Clone, Default)]
@@ -107,8 +110,8 @@ pub(crate) struct QuestionFilter {
     pub(crate) limit: u32,
     pub(crate) team: Option<String>,
     pub(crate) tool: Option<String>,
-    /// Only those with this binding.
-    pub(crate) binding: Option<String>,
+    /// Only those that are identical to this one: they have its binding and show the same.
+    pub(crate) like: Option<u64>,
     /// Only those that hold this in what the list shows.
     pub(crate) search: Option<String>,
     /// Only those that one of these names may answer, as far as a name says it.
@@ -134,13 +137,13 @@ pub(crate) async fn waiting(
         false => "q.state in ('pending', 'sent')".to_owned(),
         true => format!(
             "q.state = 'pending' and not exists (select from questions e join machines n on n.id = e.machine \
-             where e.binding = q.binding and e.state = 'pending' and e.number < q.number and {})",
+             where e.binding = q.binding and e.shown = q.shown and e.state = 'pending' and e.number < q.number and {})",
             fits("e", "n")
         ),
     };
     let sql = format!(
         "{FOUND} from questions q join machines m on m.id = q.machine join chains c on c.id = q.chain
-where {only} and q.number > $1 and {} and ($4::text is null or q.tool = $4) and ($6::text is null or q.binding = $6)
+where {only} and q.number > $1 and {} and ($4::text is null or q.tool = $4) and ($6::bigint is null or (q.binding, q.shown) = (select l.binding, l.shown from questions l where l.number = $6))
   and ($7::text is null or strpos(lower(q.tool || ' ' || q.headline || ' ' || m.name || ' ' || c.workspace), lower($7)) > 0)
 order by q.number limit $5",
         fits("q", "m")
@@ -152,7 +155,7 @@ order by q.number limit $5",
         (&filter.team, Type::TEXT),
         (&filter.tool, Type::TEXT),
         (&limit, Type::INT8),
-        (&filter.binding, Type::TEXT),
+        (&filter.like.map(big), Type::INT8),
         (&filter.search, Type::TEXT),
         (&filter.names, Type::TEXT_ARRAY),
     ];

@@ -346,7 +346,7 @@ async fn give(
     let (row, inbox) = client.question(question).await?;
     let mut questions = vec![row.clone()];
     if like {
-        let same = client.inbox(&[("binding", row.binding.clone())]).await?.questions;
+        let same = client.inbox(&[("like", row.number.to_string())]).await?.questions;
         let others = same.into_iter().filter(|it| it.number != row.number && it.state == "pending");
         questions.extend(others.filter(|it| it.not_for_you.is_none()).take(199));
     }

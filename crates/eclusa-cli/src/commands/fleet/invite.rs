@@ -19,7 +19,7 @@ The labels of a machine (its team, its owner and others) are signed: they say wh
 a server nobody counts how often a code is used; it works until it expires.
 
 With --person the link leads to the page of the server, where that person makes a passkey or a key of the browser. It counts once \
-`eclusa fleet people --accept` has signed it into the people document.")]
+`eclusa fleet keys --accept` has taken it over and `eclusa fleet people` has signed it.")]
 pub(crate) struct InviteArgs {
     /// The file with all documents
     #[arg(long, value_name = "FILE")]

@@ -24,30 +24,39 @@ pub(super) struct FleetNotifier {
     database: Database,
     settings: Vec<NotificationSettings>,
     routes: Vec<NotificationRoute>,
-    page: String,
     directory: PathBuf,
 }
 
 impl FleetNotifier {
     /// Reads the file: `[[notifications]]` as on a machine, each with a `group`, a `team`, both or neither.
-    pub(super) fn open(file: &Path, database: Database, page: &str) -> Result<FleetNotifier, Failure> {
+    pub(super) fn open(file: &Path, database: Database) -> Result<FleetNotifier, Failure> {
         let wrong = |why: String| Failure::usage(format!("`{}`: {why}", file.display()));
         let text = fs::read_to_string(file).map_err(|err| wrong(err.to_string()))?;
-        let mut document: DocumentMut = text.parse().map_err(|err: toml_edit::TomlError| wrong(err.to_string()))?;
+        let mut document: DocumentMut =
+            text.parse().map_err(|err: toml_edit::TomlError| wrong(err.to_string()))?;
         if let Some((other, _)) = document.iter().find(|it| it.0 != "notifications") {
-            return Err(wrong(format!("`{}` is not known here; only `[[notifications]]` is", other.escape_debug())));
+            return Err(wrong(format!(
+                "`{}` is not known here; only `[[notifications]]` is",
+                other.escape_debug()
+            )));
         }
         let mut chosen = Vec::new();
         let tables = document.get_mut("notifications").and_then(|it| it.as_array_of_tables_mut());
         for table in tables.into_iter().flat_map(|it| it.iter_mut()) {
             let mut taken = |name: &str| match table.remove(name) {
                 None => Ok(None),
-                Some(it) => it.as_str().map(|it| Some(it.to_owned())).ok_or_else(|| wrong(format!("`{name}` must be a text"))),
+                Some(it) => it
+                    .as_str()
+                    .map(|it| Some(it.to_owned()))
+                    .ok_or_else(|| wrong(format!("`{name}` must be a text"))),
             };
             let (group, team) = (taken("group")?, taken("team")?);
             let name = table.get("name").and_then(|it| it.as_str()).unwrap_or_default().to_owned();
             if chosen.iter().any(|it: &(String, _, _)| it.0 == name) {
-                return Err(wrong(format!("there are two notifications `{}`", name.escape_debug())));
+                return Err(wrong(format!(
+                    "there are two notifications `{}`",
+                    name.escape_debug()
+                )));
             }
             chosen.push((name, group, team));
         }
@@ -61,14 +70,14 @@ impl FleetNotifier {
         });
         let routes = routes.collect();
         let directory = std::env::current_dir().map_err(Failure::failed)?;
-        Ok(FleetNotifier { database, settings, routes, page: page.to_owned(), directory })
+        Ok(FleetNotifier { database, settings, routes, directory })
     }
 
     /// Sends what is due, for as long as the server runs. What cannot be sent is tried again, by whichever instance.
-    pub(super) async fn keep_sending(&self) {
+    pub(super) async fn keep_sending(&self, page: &str) {
         let (mut first, mut away) = (true, false);
         loop {
-            match self.send_due(first).await {
+            match self.send_due(page, first).await {
                 Ok(()) => (first, away) = (false, false),
                 Err(why) if !away => {
                     note(&sanitize(&format!("notifications are not sent: {why}")));
@@ -80,12 +89,14 @@ impl FleetNotifier {
         }
     }
 
-    async fn send_due(&self, first: bool) -> Result<(), String> {
+    async fn send_due(&self, page: &str, first: bool) -> Result<(), String> {
         let told: Vec<String> =
             self.settings.iter().filter(|it| it.show_args).map(|it| it.name.clone()).collect();
-        let due = due_announcements(&self.database, &self.routes, (&self.page, &told), first).await;
+        let due = due_announcements(&self.database, &self.routes, (page, &told), first).await;
         for it in due.map_err(|err| err.to_string())? {
-            let Some(settings) = self.settings.iter().find(|known| known.name == it.target) else { continue };
+            let Some(settings) = self.settings.iter().find(|known| known.name == it.target) else {
+                continue;
+            };
             let sent = announce(settings, &self.directory, &it.told).await;
             note_attempt(&self.database, it.id, sent).await.map_err(|err| err.to_string())?;
         }

@@ -97,6 +97,16 @@ pub(super) async fn migrate(args: MigrateArgs, screen: &mut Screen) -> Result<Ex
 pub(super) async fn run(args: ServeArgs, screen: &mut Screen) -> Result<Exit, Failure> {
     let database = Database::open(&args.database).map_err(failed)?;
     let owner = args.admin_database.as_deref().map(Database::open).transpose().map_err(failed)?;
+    // What is wrong with them is said before anybody is served.
+    let urls = args.url.iter().map(|it| eclusa_fleet_server::page_address(it));
+    let urls = urls.collect::<Result<Vec<String>, _>>().map_err(failed)?;
+    let notifier = match &args.notify {
+        Some(file) => {
+            let database = Database::open(&args.database).map_err(failed)?;
+            Some(FleetNotifier::open(file, database)?)
+        }
+        None => None,
+    };
     let listener = TcpListener::bind(args.listen)
         .await
         .map_err(|err| Failure::failed(format!("cannot listen at {}: {err}", args.listen)))?;
@@ -117,19 +127,11 @@ pub(super) async fn run(args: ServeArgs, screen: &mut Screen) -> Result<Exit, Fa
         crate::screen::note("nothing is sealed: pass `--seal-key FILE` with a key of `seal`");
     }
     let seal_every = Duration::from_secs(args.seal_every.into());
-    let urls = args.url.iter().map(|it| eclusa_fleet_server::page_address(it));
-    let urls = urls.collect::<Result<Vec<String>, _>>().map_err(failed)?;
-    let page = urls.first().cloned().unwrap_or_else(|| format!("http://localhost:{}", address.port()));
-    let notifier = match &args.notify {
-        Some(file) => {
-            let database = Database::open(&args.database).map_err(failed)?;
-            Some(FleetNotifier::open(file, database, &page)?)
-        }
-        None => None,
-    };
+    let page = urls.first().cloned();
+    let page = page.unwrap_or_else(|| format!("http://localhost:{}", address.port()));
     let notifying = async {
-        match notifier {
-            Some(it) => it.keep_sending().await,
+        match &notifier {
+            Some(it) => it.keep_sending(&page).await,
             None => std::future::pending().await,
         }
     };

@@ -10,8 +10,12 @@ use std::{fs, io::Write, path::Path};
 
 use regex::Regex;
 
-use super::{postgres::TestDatabase, server::Server};
-use crate::{policy_docs::words, world::World};
+use super::{
+    page_people::{PageKey, PagePerson, joining},
+    postgres::TestDatabase,
+    server::{Server, now},
+};
+use crate::{passkeys::Authenticator, policy_docs::words, world::World};
 
 /// What stands for the address of the server.
 const SERVER: &str = "https://fleet.example";
@@ -24,7 +28,7 @@ fn every_story_comes_out_as_it_is_written() {
     let (mut told, mut lines, mut code) = (String::new(), text.lines(), String::new());
     let mut transcripts = 0;
     let (database, mut is_migrated) = (TestDatabase::new(), false);
-    let (mut server, mut skipped) = (None, false);
+    let (mut server, mut skipped, mut digits) = (None, false, String::new());
     while let Some(line) = lines.next() {
         if let Some(chapter) = line.strip_prefix("## ") {
             if chapter == "One inbox" {
@@ -49,19 +53,26 @@ fn every_story_comes_out_as_it_is_written() {
             told.push_str("```\n");
             continue;
         }
-        let address = database.as_ref().map(TestDatabase::address).unwrap_or_default();
-        if needs_database && !is_migrated {
+        let address = match &server {
+            Some((_, of_inbox)) => of_inbox.clone(),
+            None => database.as_ref().map(TestDatabase::address).unwrap_or_default(),
+        };
+        if needs_database && !is_migrated && server.is_none() {
             let documents = ["--documents", "../acme/documents.json"];
             let args = [&["fleet", "migrate", "--database", &address], &documents[..]].concat();
             assert_eq!(world.eclusa(&args).code, 0);
             is_migrated = true;
         }
         let commands = block.iter().filter_map(|it| it.strip_prefix("$ eclusa "));
-        let url = server.as_ref().map_or(SERVER, |it: &Server| it.url.as_str());
+        let url = server.as_ref().map_or(SERVER, |it: &(Server, String)| it.0.url.as_str());
+        // Browsers know this machine by its name.
+        let page = url.replace("127.0.0.1", "localhost");
         for command in commands.filter(|_| !skipped) {
             transcripts += 1;
             let documents = world.path("acme/documents.json").display().to_string();
-            let typed = command.replace("CODE", &code).replace(SERVER, url);
+            let at = if command.contains("--person") { page.as_str() } else { url };
+            let typed =
+                command.replace("CODE", &code).replace("DIGITS", &digits).replace(SERVER, at);
             let typed = typed.replace("/srv/acme/documents.json", &documents);
             let args = words(&typed);
             let args: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -74,9 +85,12 @@ fn every_story_comes_out_as_it_is_written() {
             if let Some(it) = words.find(|it| it.starts_with("eclusa-fleet-1.")) {
                 code = it.to_owned();
             }
+            if let (Some((_, link)), Some((server, _))) = (ran.out.split_once("/join#"), &server) {
+                digits = join(server, link.trim());
+            }
             told.push_str(&format!(
                 "$ eclusa {command}\n{}",
-                plain(&world, &(ran.out + &ran.err).replace(url, SERVER))
+                plain(&world, &(ran.out + &ran.err).replace(url, SERVER).replace(&page, SERVER))
             ));
         }
         told.push_str("```\n");
@@ -90,7 +104,7 @@ fn every_story_comes_out_as_it_is_written() {
 }
 
 /// The server of the inbox.
-fn serve(world: &World) -> Option<Server> {
+fn serve(world: &World) -> Option<(Server, String)> {
     // What waits there ran in a sandbox.
     eclusa_testing::needs!(Namespaces);
     let database = TestDatabase::new()?.address();
@@ -98,7 +112,18 @@ fn serve(world: &World) -> Option<Server> {
     let ran =
         world.eclusa(&["fleet", "migrate", "--database", &database, "--documents", &documents]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    Some(Server::start(world, &database))
+    Some((Server::start(world, &database), database))
+}
+
+/// Cy opens the link, makes a passkey, and is shown its digits.
+fn join(server: &Server, code: &str) -> String {
+    let page = server.url.replace("127.0.0.1", "localhost");
+    let key = PageKey::Passkey(Authenticator::at(&page, "cy"));
+    let cy = PagePerson::stranger(server, "cy", key);
+    let got = cy.post("/page/join", &joining(&code.parse().unwrap(), &cy.key, now() + 60_000));
+    assert_eq!(got.status, 200, "{got:?}");
+    let made: serde_json::Value = serde_json::from_str(&got.body).unwrap();
+    made["digest"].as_str().unwrap()[..32].to_owned()
 }
 
 fn plain(world: &World, text: &str) -> String {
@@ -116,6 +141,8 @@ fn plain(world: &World, text: &str) -> String {
         (r"key [0-9a-f]{16}, public part \S+", "key 5e3c6f1a0b2d4c8e, public part aepZ…"),
         (r"asked [^,\n]+, expires", "asked just now, expires"),
         (r"binding: [0-9a-f]{8}", "binding: 5e3c6f1a"),
+        (r"([0-9a-f]{4} ){7}[0-9a-f]{4}", "5e3c 6f1a 0b2d 4c8e 9a7b 1c3d 5e6f 9b20"),
+        (r"passkey [0-9a-f]{16}", "passkey 5e3c6f1a0b2d4c8e"),
     ];
     marks.iter().fold(text, |text, (pattern, mark)| {
         Regex::new(pattern).unwrap().replace_all(&text, *mark).into_owned()

@@ -23,7 +23,13 @@ fn a_passkey_answers_from_the_page_and_the_machine_applies_it_once() {
     let (text, answers) =
         (page.body.find("<pre class=\"lines\"").unwrap(), page.body.find("data-answer=").unwrap());
     assert!(text < answers, "the text comes before the answers");
-    for it in ["hello", "needs 1 of anybody, with a passkey", "binding <code>", "<noscript>", "fleet yes 1"] {
+    for it in [
+        "hello",
+        "needs 1 of anybody, with a passkey",
+        "binding <code>",
+        "<noscript>",
+        "fleet yes 1",
+    ] {
         assert!(page.body.contains(it), "{it}: {}", page.body);
     }
     let got = cy.says(&cy.yes(1));

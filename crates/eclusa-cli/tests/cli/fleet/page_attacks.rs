@@ -217,6 +217,28 @@ fn a_server_that_shows_something_else_opens_nothing_else() {
     assert_eq!(machine.read("workspace/notes.txt"), "");
 }
 
+/// A machine knows the binding of a call that it makes itself. It shows something harmless under it, and would have the same call
+/// of another answered with it.
+#[test]
+fn a_machine_that_shows_something_else_is_identical_to_nothing() {
+    let Some(office) = Office::new() else { return };
+    let (hostile, victim) = (office.machine(""), office.machine(""));
+    park(&hostile, "rm -rf everything");
+    office.trail.database.query(
+        "update questions set text = replace(text::text, 'rm -rf everything', 'harmless')::jsonb, headline = 'harmless',
+           shown = 'whatever that has'",
+    );
+    park(&victim, "rm -rf everything");
+    let cy = PagePerson::joined(&office, "cy", PageKey::browser());
+    let page = cy.get("/inbox").body;
+    assert_eq!(page.matches("<a class=\"row\"").count(), 2, "two rows: {page}");
+    assert!(!page.contains("data-all"), "{page}");
+    let ran = office.says("bo", &["yes", "1", "--like"]);
+    assert!(ran.code == 0 && ran.out.lines().count() == 1, "{ran:?}");
+    assert_eq!(sync(&victim).code, 0);
+    assert_eq!(state(&victim, 1), "pending");
+}
+
 #[test]
 fn whoever_is_taken_out_or_has_no_right_answers_nothing() {
     let Some(office) = Office::new() else { return };
@@ -276,7 +298,8 @@ fn nothing_that_anybody_writes_becomes_markup_or_hides() {
         }
     }
     spoofs.for_each(|it| strings(&it["args"], &mut texts));
-    texts.retain(|it| !it.contains('\0'));
+    // The rest has no room on the command line that fills the database.
+    texts.retain(|it| !it.contains('\0') && it.len() < 4_000);
     texts.insert(0, "plain words".to_owned());
     assert!(texts.len() > 30, "{}", texts.len());
     for text in &texts {

@@ -20,9 +20,13 @@ pub(super) struct Server {
 
 impl Server {
     pub(super) fn start(world: &World, database: &str) -> Server {
+        Server::start_with(world, database, &[])
+    }
+
+    pub(super) fn start_with(world: &World, database: &str, more: &[&str]) -> Server {
         let sealing = ["--seal-key", "../acme/keys/acme-seal-1.key", "--seal-every", "1"];
         let args = ["fleet", "serve", "--database", database, "--listen", "127.0.0.1:0"];
-        let mut command = world.command(&[&args[..], &sealing].concat());
+        let mut command = world.command(&[&args[..], &sealing, more].concat());
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
