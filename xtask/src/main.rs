@@ -148,13 +148,14 @@ fn since(all: Vec<Mutant>, revision: &str) -> Result<Vec<Mutant>, String> {
     Ok(chosen)
 }
 
-/// Those whose tests do not start the program: each of the others has it built anew, which `--all` has time for.
+/// Those for which one crate is built anew: each of the others has several, or the program, which `--all` has time
+/// for.
 fn inside_one_crate(chosen: Vec<Mutant>) -> Vec<Mutant> {
-    let (through, inside): (Vec<Mutant>, Vec<Mutant>) =
-        chosen.into_iter().partition(Mutant::builds_program);
+    let (inside, through): (Vec<Mutant>, Vec<Mutant>) =
+        chosen.into_iter().partition(Mutant::is_inside_one_crate);
     if !through.is_empty() {
         println!(
-            "not run: {} mistakes that tests of the program notice; `--all` makes them",
+            "not run: {} mistakes for which several crates are built; `--all` makes them",
             through.len()
         );
     }

@@ -16,6 +16,9 @@ const FACTS: &str = "PREVWASFHGDMUO";
 /// still so.
 const OPEN: &str = "open: ";
 
+/// What a row says that has no mistake of its own, before the reason.
+const NO_MISTAKE: &str = "no mistake: ";
+
 /// One row: the item, what it is, where it lives, what proves it.
 struct Row<'a> {
     line: usize,
@@ -66,6 +69,20 @@ pub fn unmatched_mutants(page: &str, mutants: &[Mutant]) -> Vec<String> {
         }
     });
     wrong.collect()
+}
+
+/// The rows that no mutant is for, and that do not say why.
+pub fn without_mistake(page: &str, mutants: &[Mutant]) -> Vec<String> {
+    let has = |item: &str| mutants.iter().any(|it| it.rows.iter().any(|row| row == item));
+    let rows = (1..).zip(page.lines()).filter_map(|(n, line)| row(n, line).or(fact(n, line)));
+    let without = rows.filter(|it| !has(it.item) && !it.proof.contains(NO_MISTAKE));
+    let said = |it: Row<'_>| {
+        format!(
+            "workshop/mission.md:{}: {} has no mutant in xtask/mutants, and does not say `{NO_MISTAKE}` with a reason",
+            it.line, it.item
+        )
+    };
+    without.map(said).collect()
 }
 
 /// What is wrong with the rows of facts. Each letter has at least one.

@@ -127,6 +127,14 @@ impl Mutant {
         self.test.as_deref() == Some(HOUSE_RULES)
     }
 
+    /// True where little is built anew for it: the crate that it is in, and one test binary of that crate.
+    pub fn is_inside_one_crate(&self) -> bool {
+        let home = format!("{}/", home_of(&self.package));
+        let inside = self.edit.iter().all(|it| it.path().starts_with(&home));
+        let quick = !self.builds_program() && !self.is_for_unit_tests();
+        quick && (inside || self.is_for_house_rules())
+    }
+
     /// True where the tests that must notice it start the program.
     pub fn builds_program(&self) -> bool {
         self.package == "eclusa-cli"

@@ -283,7 +283,9 @@ impl Scratch {
         patience: Duration,
     ) -> Result<Noticed, String> {
         let home = self.house.join(home_of(package));
-        let log = self.target.join("mutant.log");
+        // Of each binary its own: tests of one mistake run while the next is looked at.
+        let mut log = binary.as_os_str().to_owned();
+        log.push(".log");
         let file = fs::File::create(&log).map_err(|err| err.to_string())?;
         let mut tests = program(binary, &home);
         tests.arg(only).stdin(Stdio::null()).stdout(file).stderr(Stdio::null());

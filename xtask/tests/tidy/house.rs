@@ -205,6 +205,12 @@ fn every_mutant_of_a_row_is_noticed_by_a_test_that_the_row_names() {
 }
 
 #[test]
+fn every_row_has_a_mistake_or_says_why_there_is_none() {
+    let page = fs::read_to_string(root().join("workshop/mission.md")).unwrap();
+    none(mission::without_mistake(&page, &mutants::all().unwrap()));
+}
+
+#[test]
 fn every_mutant_still_fits_the_code() {
     let all = mutants::all().unwrap();
     let wrong = all.iter().flat_map(|mutant| {
