@@ -39,6 +39,8 @@ class Scripted(Model):
     script, field, extra, together = [], "command", {}, False
 
     def calls(self, offered, results):
+        # Where git's lock was held by somebody else it makes the call again, as a model does; a plain run meets that too.
+        results = [it for it in results if "index.lock': File exists" not in json.dumps(it)]
         Model.got = results or Model.got
         fitting = [it for it in offered if re.fullmatch(Model.pattern, it)]
         Model.tool = fitting[0] if fitting else ""

@@ -8,7 +8,9 @@
 //! the command is not run.
 
 use std::{
-    env, fs, io,
+    env,
+    fs::{self, Metadata},
+    io,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -24,6 +26,12 @@ const PLACES: [&str; 3] = ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"];
 
 /// How long a ticket is good for.
 const LIFETIME: Duration = Duration::from_secs(600);
+
+/// The file that was written when they were looked through.
+const SWEPT: &str = "swept";
+
+/// So many parts of a text are looked for one by one.
+const MAX_LOOKED_FOR: usize = 64;
 
 /// The form of a ticket. One of another form is not read: the hook that made it knew other things.
 const FORM: u32 = 6;
@@ -194,11 +202,22 @@ impl ExecTicket {
         }
     }
 
-    /// The tickets that nobody has used yet: no call of a model may name one.
-    pub fn names(agents: &Path) -> Vec<String> {
-        let entries = fs::read_dir(directory(agents)).into_iter().flatten().flatten();
-        let names = entries.filter_map(|it| it.file_name().into_string().ok());
-        names.filter(|it| is_name(it)).collect()
+    /// Whether a text names a ticket that nobody has used yet: no call of a model may.
+    pub fn is_named_in(agents: &Path, text: &str) -> bool {
+        let directory = directory(agents);
+        // Few texts have so many digits in a row, and what could be a name is looked for by that: there may be many tickets.
+        let rows = text.split(|it: char| !it.is_ascii_hexdigit());
+        let mut parts = rows.flat_map(|row| {
+            (0..).map_while(move |at: usize| row.get(at..at.checked_add(Self::NAME_LENGTH)?))
+        });
+        let some: Vec<&str> = parts.by_ref().take(MAX_LOOKED_FOR).collect();
+        if parts.next().is_none() {
+            // What cannot be looked at may be there.
+            return some.iter().any(|it| directory.join(it).try_exists().unwrap_or(true));
+        }
+        let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+        let mut names = entries.filter_map(|it| it.file_name().into_string().ok());
+        names.any(|it| is_name(&it) && text.contains(it.as_str()))
     }
 
     /// Notes that the question about a ticket went out.
@@ -261,13 +280,20 @@ impl ExecTicket {
         run.held_to(Some(self.mode_in_force.parse().unwrap_or(Mode::ConfirmAll)))
     }
 
-    /// Removes tickets that nobody used in time.
+    /// Removes tickets that nobody used in time. They are looked through once in that time, and not by each hook.
     pub fn sweep(agents: &Path) {
-        let Ok(entries) = fs::read_dir(directory(agents)) else { return };
+        let directory = directory(agents);
+        let swept = directory.join(SWEPT);
+        let age =
+            |made: io::Result<Metadata>| made.and_then(|it| it.modified()).ok()?.elapsed().ok();
+        if age(fs::metadata(&swept)).is_some_and(|it| it <= LIFETIME) {
+            return;
+        }
+        let Ok(entries) = fs::read_dir(&directory) else { return };
+        // Where it cannot be noted the next one looks again.
+        let _ = private_file::write(&swept, b"", Durability::Crash);
         for entry in entries.flatten() {
-            let made = entry.metadata().and_then(|it| it.modified());
-            let old = made.ok().and_then(|it| it.elapsed().ok()).is_some_and(|it| it > LIFETIME);
-            if old {
+            if age(entry.metadata()).is_some_and(|it| it > LIFETIME) {
                 // Somebody else may have removed it.
                 let _ = remove(&entry.path());
             }

@@ -140,6 +140,9 @@ fn after_a_no_the_ticket_is_good_for_nothing() {
         ("Bash", json!({"command": format!("{line} # again")})),
         ("Write", json!({"file_path": world.path("workspace/x.sh"), "content": line})),
         ("Monitor", json!({"command": format!("echo {ticket}")})),
+        // In the middle of other digits, of few and of many.
+        ("Monitor", json!({"command": format!("echo 0a{ticket}b1")})),
+        ("Monitor", json!({"command": format!("echo {} {ticket}", "0a1".repeat(40))})),
     ] {
         let mut call = before(&world, tool, input);
         call["permission_mode"] = "default".into();

@@ -82,6 +82,31 @@ fn a_job_that_fills_its_layer_is_ended_and_gives_the_room_back() {
     assert_eq!(world.eclusa(&["jobs", "end", "--all"]).code, 0);
 }
 
+/// Its own bound ends it; and where the machine has no memory left, the kernel takes the job before its owner.
+#[test]
+fn a_job_that_takes_too_much_memory_is_ended_and_goes_before_its_owner() {
+    eclusa_testing::needs!(Namespaces);
+    let world = World::with("mode = \"auto-approve\"\n[commands]\nmemory = \"150MB\"\n");
+    start(
+        &world,
+        "cat /proc/self/oom_score_adj; until [ -e /tmp/go ]; do sleep 0.05; done; \
+         python3 -c 'x = bytearray(400 << 20); import time; time.sleep(1000)'",
+    );
+    until("it says when it goes", || {
+        (world.eclusa(&["jobs", "output", "1"]).out == "1000\n").then_some(())
+    });
+    let owner = crate::jobs::owner(&world);
+    let score = std::fs::read_to_string(format!("/proc/{owner}/oom_score_adj")).unwrap();
+    assert!(score.trim().parse::<i32>().unwrap() < 1000, "{score}");
+    let first = call(&world, "touch /tmp/go").out;
+    let how = ended(&world);
+    assert!(how.contains("it used more memory than `commands.memory` allows"), "{how}");
+    let told = first + &call(&world, "echo x").out;
+    assert!(told.contains("job 1 ended by signal 9: it used more memory"), "{told}");
+    assert!(crate::jobs::lives(owner));
+    assert_eq!(world.eclusa(&["jobs", "end", "--all"]).code, 0);
+}
+
 /// A file may not grow beyond this, as if the disk were full.
 const FULL: &str = r#"
 import resource, subprocess, sys

@@ -12,7 +12,10 @@ use std::{
 use eclusa_sandbox::test_support::system_calls;
 use serde_json::json;
 
-use crate::world::World;
+use crate::{
+    hook::{before, claude, rewritten, shell},
+    world::{Ran, World},
+};
 
 /// Names below the place of the test that a start looks at, and its system calls. Whoever needs more
 /// writes the new number here, in the same commit as the reason.
@@ -128,4 +131,97 @@ fn a_fleet_costs_a_start_two_files() {
     println!("with a fleet {} calls, without {}", with.calls, without.calls);
     // Opened, looked at, read to its end, closed; and the memory for it.
     assert!(with.calls <= without.calls + 16, "{} and {}", with.calls, without.calls);
+}
+
+/// Keeps so much of everything beside what a hook is about: calls in the log, questions in the queue, sessions, tickets.
+fn fill(world: &World, event: &str, count: usize) {
+    let fed = |session: usize, words: &[&str], command: &str| -> Ran {
+        let call = |it| {
+            let input = json!({"command": format!("{command} x{it}")});
+            json!({"type": "tool_use", "id": format!("f{it}"), "name": "bash", "input": input})
+        };
+        let calls: Vec<_> = (0..TOGETHER).map(call).collect();
+        let answer = json!({"type": "message", "role": "assistant", "content": calls}).to_string();
+        let session = format!("fed-{session}");
+        let all = [&["feed", "--shape", "anthropic", "--session", &session], words].concat();
+        world.piped(&all, &answer)
+    };
+    for session in 0..count.div_ceil(TOGETHER) {
+        // One is denied and on record, the other waits for a person.
+        let denied = fed(session, &[], "touch denied");
+        assert_eq!(denied.out.matches("denied by").count(), TOGETHER, "{denied:?}");
+        let parked = fed(session, &["--park"], "touch asked");
+        assert_eq!(parked.out.matches("waits for approval").count(), TOGETHER, "{parked:?}");
+    }
+    world.piped(&["hook", "claude-code"], event);
+    for (place, length) in [("sessions", 64), ("tickets", 32)] {
+        let place = world.path("state/eclusa/agents").join(place);
+        let one = std::fs::read_dir(&place).unwrap().flatten().next().unwrap().path();
+        for number in 0..count {
+            let other = place.join(format!("{number:0length$x}"));
+            if one.is_file() {
+                std::fs::copy(&one, other).unwrap();
+                continue;
+            }
+            std::fs::create_dir(&other).unwrap();
+            for call in std::fs::read_dir(&one).unwrap().flatten() {
+                std::fs::copy(call.path(), other.join(call.file_name())).unwrap();
+            }
+        }
+    }
+}
+
+/// As many calls as one session of the queue takes at once.
+const TOGETHER: usize = 40;
+
+/// Whatever a person has accumulated: a deeper index costs a few pages of the log, and nothing is looked through.
+#[test]
+fn a_hook_does_the_same_however_much_is_kept() {
+    eclusa_testing::needs!(Namespaces);
+    let rules = "on_no_approver = \"queue\"\n[[rules]]\ndecision = \"ask\"\ncommand = \"touch asked\"\n\
+                 [[rules]]\ndecision = \"deny\"\ncommand = \"touch denied\"\n";
+    let (few, many) = (World::with(rules), World::with(rules));
+    let event = |world: &World, name: &str, command: &str| {
+        json!({
+            "session_id": "s-1", "cwd": world.path("workspace"), "hook_event_name": name, "tool_name": "Bash",
+            "tool_input": {"command": command}, "tool_response": {"stdout": "x"}, "tool_use_id": "t-1",
+        })
+        .to_string()
+    };
+    fill(&few, &event(&few, "PreToolUse", "ls"), 5);
+    fill(&many, &event(&many, "PreToolUse", "ls"), 400);
+    for (name, command) in [
+        ("PreToolUse", "ls"),
+        ("PreToolUse", "git show 0123456789abcdef0123456789abcdef01234567"),
+        ("PostToolUse", "date"),
+        ("SessionEnd", ""),
+    ] {
+        let count = |world| counted(world, &["hook", "claude-code"], &event(world, name, command));
+        let (Some(one), Some(other)) = (count(&few), count(&many)) else { return };
+        println!("{name} {command}: {} calls, and {} with much", one.calls, other.calls);
+        assert!(other.calls <= one.calls + 40, "{name} {command}: {one:#?} {other:#?}");
+        assert_eq!(one.names.len(), other.names.len(), "{name} {command}: {one:#?} {other:#?}");
+    }
+}
+
+/// A session that leaves nothing running has no owner: its tickets look for jobs and for an owner, at two names that
+/// are not there, and make neither.
+#[test]
+fn a_session_without_jobs_has_nothing_to_do_with_owners() {
+    eclusa_testing::needs!(Namespaces);
+    let world = World::with("mode = \"auto-approve\"\n");
+    let ticket = || rewritten(&claude(&world, &before(&world, "Bash", json!({"command": "ls"}))));
+    assert_eq!(shell(&world, &ticket()).code, 0);
+    #[expect(clippy::disallowed_methods, reason = "the test plays the agent")]
+    let mut command = std::process::Command::new("sh");
+    let home = world.command(&[]);
+    command.args(["-c", &ticket()]).current_dir(world.path("workspace")).env_clear();
+    command.envs(home.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let Ok(traced) = system_calls(&mut command) else { return };
+    assert_eq!(traced.code, Some(0));
+    let of_jobs = |it: &&PathBuf| it.ends_with("jobs") || it.ends_with("sessions");
+    let about: Vec<_> = traced.names.iter().filter(of_jobs).collect();
+    assert!(about.len() <= 2 && about.iter().all(|it| !it.exists()), "{about:#?}");
+    assert!(!traced.names.iter().any(|it| it.ends_with("owner")), "{:#?}", traced.names);
 }

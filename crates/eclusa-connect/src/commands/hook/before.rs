@@ -173,14 +173,7 @@ fn is_queued(session: &HookSession) -> bool {
 
 /// True when a call, as the model wrote it, names a ticket that is still good.
 fn names_ticket(session: &HookSession, event: &HookEvent) -> bool {
-    let input = event.input.to_string();
-    // Few inputs have so many digits in a row, and only these are worth a look at the tickets.
-    let mut digits = input.split(|it: char| !it.is_ascii_hexdigit());
-    if !digits.any(|it| it.len() >= ExecTicket::NAME_LENGTH) {
-        return false;
-    }
-    let tickets = ExecTicket::names(&session.agent.ctx.paths.agents());
-    tickets.iter().any(|it| input.contains(it.as_str()))
+    ExecTicket::is_named_in(&session.agent.ctx.paths.agents(), &event.input.to_string())
 }
 
 /// Whether a person sits in front of the agent. Claude Code says no of itself wherever it has no
