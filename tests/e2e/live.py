@@ -45,19 +45,30 @@ class Place:
             file.write(text)
 
 
+    def person(self, command):
+        """What somebody does in a terminal of their own, without a gate."""
+        subprocess.run(["bash", "-ec", command], cwd=self.dir, env={**self.own_env(), "LIVE": LIVE}, check=True, capture_output=True)
+
+    def commit(self, more, wanted, says=""):
+        said = self.call(f"{more}; git commit -m next; echo code $?")
+        if f"code {wanted}" not in said or says not in said:
+            raise Missed(f"`{more}; git commit` is not {wanted} with `{says}`: {said[-400:]!r}")
+
+
 class Plain(Place):
     name = "plain"
+    own_env = lambda self: {**os.environ, **self.more}
 
     def __init__(self):
         base = os.path.join(os.path.expanduser("~"), ".cache")
         os.makedirs(base, exist_ok=True)
         self.dir, self.tmp = tempfile.mkdtemp(prefix="eclusa-plain", dir=base), tempfile.mkdtemp(prefix="ec", dir="/tmp")
-        self.port, self.started = free_port(), []
+        self.port, self.started, self.more = free_port(), [], {}
         self.log = os.path.join(self.tmp, "log")
         open(self.log, "wb").close()
 
     def env(self):
-        return {**os.environ, "S": self.tmp, "PORT": str(self.port), "LIVE": LIVE}
+        return {**self.own_env(), "S": self.tmp, "PORT": str(self.port), "LIVE": LIVE}
 
     def start(self, command):
         with open(self.log, "ab") as log:
@@ -94,6 +105,8 @@ class Plain(Place):
 
 class Gated(Place):
     name = "job"
+    own_env = lambda self: self.world.env
+    more = property(lambda self: self.world.env)
 
     def __init__(self):
         self.world = World('mode = "auto-approve"\n[effects]\ndelete = "allow"\n', name="live")
@@ -245,6 +258,47 @@ def gpg_agent(it):
     it.call("GNUPGHOME=$S/gpg gpgconf --kill gpg-agent")
 
 
+WHO = "git config user.name Ana; git config user.email ana@example.invalid; "
+HOOKS = """repos:
+- repo: local
+  hooks:
+  - {id: no-todo, name: nothing left to do, language: pygrep, entry: TODO, files: py$}
+  - id: ends
+    name: no blanks at the end
+    language: system
+    entry: sed -i 's/ *$//'
+    files: py$
+"""
+
+
+def pre_commit(it):
+    it.write(".pre-commit-config.yaml", HOOKS)
+    it.person("git init -q -b main .; " + WHO + "git add -A; git commit -qm first; $LIVE/py/bin/pre-commit install")
+    it.commit("echo 'x = 1  # TODO' > a.py; git add a.py", 1, "nothing left to do")
+    it.commit("echo 'x = 1   ' > a.py; git add a.py", 1, "files were modified by this hook")
+    it.commit("git add a.py", 0, "Passed")
+    it.until("there are not two commits", lambda: it.call("git log --oneline | wc -l").strip().startswith("2"))
+    it.until("the hook wrote nothing", lambda: it.call("cat a.py | tr ' ' _").startswith("x_=_1\n"))
+
+
+def husky(it):
+    it.write("package.json", '{"scripts": {"test": "test ! -e bad"}}\n')
+    it.person("git init -q -b main .; " + WHO + "node $LIVE/node_modules/husky/bin.js init; git add -A; git -c core.hooksPath=/dev/null commit -qm first")
+    it.commit("touch bad; git add bad", 1, "husky - pre-commit script failed")
+    it.commit("git rm -qf bad; touch good; git add good", 0, "test ! -e bad")
+    it.until("there are not two commits", lambda: it.call("git log --oneline | wc -l").strip().startswith("2"))
+
+
+def direnv(it):
+    it.write(".envrc", "source .venv/bin/activate\nexport FROM_DIRENV=yes\n")
+    it.person("git init -q .; echo .venv > .gitignore; python3 -m venv .venv; direnv allow; direnv export json > .venv/exported")
+    with open(os.path.join(it.dir, ".venv/exported")) as file:
+        it.more.update({name: value for name, value in json.load(file).items() if value})
+    said = it.call("python -c 'import sys; print(sys.prefix)'; pip --version; command -v python")
+    if said.count("/.venv") < 3:
+        raise Missed(f"the environment is not there: {said[-400:]!r}")
+
+
 MANAGER = """import multiprocessing as m, sys
 from multiprocessing.managers import BaseManager
 kept = {}
@@ -313,6 +367,8 @@ CASES = {
     "django": (django, None if os.access(os.path.join(LIVE, "py/bin/python"), os.X_OK) and os.path.exists(os.path.join(LIVE, "py/bin/django-admin")) else "Django is not installed"),
     "nohup": (nohup, None), "postgres": (postgres, no_postgres()), "redis": (redis, has("redis-server", "redis-cli")),
     "tmux": (tmux, has("tmux")), "ssh-agent": (ssh_agent, has("ssh-agent")), "gpg-agent": (gpg_agent, has("gpg")),
+    "pre-commit": (pre_commit, None if os.access(os.path.join(LIVE, "py/bin/pre-commit"), os.X_OK) else "pre-commit is not installed"),
+    "husky": (husky, package("husky")), "direnv": (direnv, has("direnv")),
     "forkserver": (forkserver, None), "manager": (manager, None), "node net": (node_path, has("node")),
 }
 
