@@ -8,7 +8,7 @@ CORPORA = pathlib.Path(__file__).resolve().parent.parent / "corpus"
 MACHINE = re.compile(r"\b(ps|top|pgrep|pidof|pstree|uptime|who|w|last|users|free|vmstat|iostat|mpstat|sar|ss|netstat|ip|ifconfig|route|arp|bridge|tc|ethtool|iw|nmcli"
                      r"|lsof|fuser|df|mount|findmnt|lsblk|lsmod|dmesg|journalctl|systemctl|systemd-analyze|loginctl|hostnamectl|timedatectl|localectl|resolvectl|busctl|coredumpctl"
                      r"|date|env|printenv|set|export|declare|tty|id|groups|umask|ulimit|history|jobs|times|hostname|uname|sysctl|getconf|nproc|lscpu|stat|ls -l\S*|tree|du|time"
-                     r"|mktemp|uuidgen|shuf|\$RANDOM|RANDOM|\$\$|openssl rand|random|timeit|gpg|ipcs|locale|type|which|command|hash|getent|ldd|curl|wget|ping|dig|nc|host|nslookup)\b|ls -\S*i|comm -3 <.sort a|/proc|/dev|/sys|/var/|~|\$HOME|\$PATH|\$PPID")
+                     r"|mktemp|uuidgen|shuf|\$RANDOM|RANDOM|\$\$|openssl rand|random|timeit|gpg|ipcs|locale|type|which|command|hash|getent|ldd|curl|wget|ping|dig|nc|host|nslookup)\b|ls -\S*i|comm -3 <.sort a|-newer|openssl verify|npm explain|XDG_|/proc|/dev|/sys|/var/|~|\$HOME|\$PATH|\$PPID")
 
 # What writes times and numbers of files down: which files there are is compared, not what is in them.
 DATED = re.compile(r"\bzip\b|\bcpio\b|-fls|\bdd\b|\btar [^|]*[cr][a-z]*f|\bgzip\b")

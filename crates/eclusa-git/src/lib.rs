@@ -14,6 +14,7 @@ mod presence;
 mod refs;
 mod sha1;
 mod signature;
+mod to_sign;
 
 pub use config::{ConfigName, read_config_list, read_plain_config};
 pub use directory::{common_directory, git_directories, git_directory, read_pointer, read_small};
@@ -25,3 +26,4 @@ pub use presence::has_object;
 pub use refs::{packed_refs, split_git_path};
 pub use sha1::blob_id;
 pub use signature::{Signable, unsigned_object};
+pub use to_sign::ToSign;

@@ -90,12 +90,17 @@ impl HostAccess {
     /// True when an endpoint may be reached; `allowed` says whether the settings allow it.
     pub fn permits(&self, endpoint: &Endpoint, allowed: bool) -> bool {
         let among = |closed: &[ClosedHosts]| closed.iter().any(|it| it.concerns(endpoint));
-        if among(&self.denied) {
+        if self.denies(endpoint) {
             return false;
         }
         self.granted.iter().any(|it| it.covers(endpoint))
             || (!among(&self.asked)
                 && (allowed || self.opened.iter().any(|it| it.covers(endpoint))))
+    }
+
+    /// True when an endpoint is closed whoever says yes. One that is only asked about is not.
+    pub fn denies(&self, endpoint: &Endpoint) -> bool {
+        self.denied.iter().any(|it| it.concerns(endpoint))
     }
 
     /// True when it may let a host be reached that the settings do not allow.

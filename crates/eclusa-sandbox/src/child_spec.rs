@@ -142,6 +142,8 @@ pub(crate) struct Bind {
     pub(crate) source: CString,
     pub(crate) target: CString,
     pub(crate) writable: bool,
+    /// Whether it is left out where there is no place for it.
+    pub(crate) optional: bool,
 }
 
 pub(crate) struct Mask {
@@ -186,7 +188,7 @@ impl ChildSpec {
     ) -> Result<ChildSpec, SandboxError> {
         demand(plan, capabilities)?;
         let namespaces = capabilities.namespaces;
-        let places = Places::new(plan)?;
+        let mut places = Places::new(plan)?;
         let network = namespaces != Namespaces::None;
         let join = plan.network.clone().filter(|_| network);
         let own_tmp = own_tmp(plan, capabilities, &places);
@@ -219,6 +221,10 @@ impl ChildSpec {
             true => RootLayout::new(namespaces).ok(),
             false => None,
         };
+        let root = root.map(|it| it.with(&plan.made)).transpose()?;
+        if root.is_none() {
+            places.drop_made();
+        }
         Ok(ChildSpec {
             namespaces,
             maps: IdMaps::of_caller(),

@@ -10,6 +10,7 @@ mod ask;
 mod config;
 mod person;
 mod repository;
+mod signer;
 mod signing;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use std::path::PathBuf;
 use eclusa_git::ConfigName;
 pub use person::personal_git_settings;
 use repository::DriverNames;
+pub use signer::{GitSigner, set_git_signer};
 pub use signing::{Signing, git_signing};
 
 /// What holds for every repository: settings that are safe to make even where none was made.

@@ -93,8 +93,8 @@ pub use capabilities::{Enforcement, HostCapabilities, Missing, PartRefusal, Stag
 pub use environment::clean_environment;
 pub use exit::{DirRenames, Ended, Exit, How};
 pub use git::{
-    Hooks, Identity, Signing, git_environment, git_environment_of, git_signing,
-    personal_git_settings,
+    GitSigner, Hooks, Identity, Signing, git_environment, git_environment_of, git_signing,
+    personal_git_settings, set_git_signer,
 };
 #[cfg(enforced)]
 pub use kernel::inherit_nothing;

@@ -31,8 +31,12 @@ pub struct Plan {
     /// Directories beneath a staged one in which nothing can be written all the same. One that is missing is made in
     /// the layer, and stays empty. Only with namespaces.
     pub sealed: Vec<PathBuf>,
-    /// Directories that are writable at another place, beneath `/run` or `/tmp`.
+    /// Directories that are writable at another place: beneath `/run` or `/tmp`, or one of those that are
+    /// [`made`](Plan::made).
     pub mounts: Vec<PrivateMount>,
+    /// Empty directories that are seen although the machine has none there, for [`mounts`](Plan::mounts) at them.
+    /// Without sockets ([`opens_sockets`](crate::HostCapabilities::opens_sockets)) neither is seen.
+    pub made: Vec<PathBuf>,
     /// What `/tmp` and `/var/tmp` are: a directory that lasts. Without one an empty one in memory. Without
     /// namespaces it is written at its own place, which `TMPDIR` names, and without one there is none.
     pub tmp: Option<PathBuf>,
@@ -174,6 +178,7 @@ impl Plan {
             hide: Vec::new(),
             sealed: Vec::new(),
             mounts: Vec::new(),
+            made: Vec::new(),
             tmp: None,
             hosts: Vec::new(),
             proxy: false,

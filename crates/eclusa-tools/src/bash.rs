@@ -30,6 +30,7 @@ mod own_machine;
 mod program;
 mod report;
 mod run_time;
+mod signing;
 mod unsigned;
 
 #[cfg(test)]
@@ -46,6 +47,7 @@ use hosts::run_with_hosts;
 use long_output::LongOutput;
 use report::Wording;
 use run_time::{MARGIN, TIME, time_for, time_left};
+use signing::{CommandSigning, SigningGrants};
 
 /// Runs shell commands.
 pub struct Bash {
@@ -55,6 +57,7 @@ pub struct Bash {
     directories: Directories,
     background: Arc<Background>,
     watch: Option<Watcher>,
+    grants: SigningGrants,
 }
 
 impl std::fmt::Debug for Bash {
@@ -103,7 +106,8 @@ impl Bash {
     pub fn new(sandboxes: Sandboxes, files: Files) -> Bash {
         let background = Arc::new(Background::new(sandboxes.clone()));
         let directories = Directories::default();
-        Bash { sandboxes, files, time: TIME, directories, background, watch: None }
+        let grants = SigningGrants::default();
+        Bash { sandboxes, files, time: TIME, directories, background, watch: None, grants }
     }
 
     /// Lets somebody see the output as it comes, byte for byte, before anybody has read it over:
@@ -233,6 +237,7 @@ impl TypedTool for Bash {
 
     fn session_ended(&self, session: &str) {
         self.directories.forget(session);
+        self.grants.forget(session);
         self.sandboxes.end_session(session);
     }
 
@@ -259,6 +264,7 @@ impl TypedTool for Bash {
                 hosts,
                 bound: job.bound_files()?,
                 program: None,
+                signing: None,
             };
             return self.start_job(order, job).await;
         }
@@ -280,10 +286,12 @@ impl TypedTool for Bash {
             hosts,
             bound: job.bound_files()?,
             program: None,
+            signing: None,
         };
-        let (watch, signing) = (self.watch.clone(), self.sandboxes.signing(&order.cwd));
-        let (mut ran, long, opened) = run_with_hosts(&self.sandboxes, watch, order, job).await?;
-        ran.notes.extend(unsigned::note(&ran.changes, signing));
+        let signer = CommandSigning::new(&self.sandboxes, self.grants.clone(), &order.cwd);
+        let watch = self.watch.clone();
+        let ran = run_with_hosts(&self.sandboxes, watch, order, job, signer).await?;
+        let (mut ran, long, opened) = ran;
         ran.notes.extend(own_machine::notes(job, &self.sandboxes));
         if ran.exit.how != How::Code(0) {
             ran.notes.extend(job.needs_service());

@@ -62,7 +62,7 @@ pub use read_tracker::ReadTracker;
 pub use register::{BUILT_IN_NAMES, BuiltInTools, register_all, register_file_tools};
 pub use sandboxes::{
     CommandOrder, ProgramStart, Ran, RunError, Running, SandboxSettings, Sandboxes, ScratchChanges,
-    ScratchLayer, WriteTracking, Writes,
+    ScratchLayer, SigningPlace, WriteTracking, Writes,
 };
 pub use todo::Todo;
 pub use tool_search::ToolSearch;

@@ -33,6 +33,7 @@ mod running;
 mod scratch;
 mod session;
 mod settings;
+pub(crate) mod signing;
 mod stage;
 mod survey;
 mod tracking;
@@ -42,6 +43,7 @@ pub use order::{CommandOrder, ProgramStart, Writes};
 pub use running::{Ran, RunError, Running};
 pub use scratch::{ScratchChanges, ScratchLayer};
 pub use settings::SandboxSettings;
+pub use signing::SigningPlace;
 
 use attempts::Attempts;
 use caches::{CacheLayers, Caches};
@@ -128,6 +130,7 @@ impl Sandboxes {
         let ruled_out = found.by_rules.len();
         plan.hide = self.hidden(found);
         plan.hosts = order.hosts_or(&settings.hosts).to_vec();
+        order.signing.iter().for_each(|it| it.furnish(&mut plan));
         if let Some(program) = &order.program {
             plan.env.extend(program.env.iter().cloned());
             plan.hide.extend(program.hide.iter().cloned());
@@ -308,8 +311,7 @@ impl Sandboxes {
         live.iter().filter(|it| root.join(it).is_dir()).cloned().collect()
     }
 
-    /// What is hidden from every command now: what the settings say, and the secrets of the
-    /// person and of the workspace.
+    /// What is hidden from every command now: by the settings, and secrets of the person and the workspace.
     pub fn hidden_now(&self) -> Vec<PathBuf> {
         self.hidden(self.0.survey.look())
     }

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use crate::{Hash, PermissionClass, ReverseThinkingReport, Touch, Verdict};
+use crate::{Hash, PermissionClass, ReverseThinkingReport, SignatureRequest, Touch, Verdict};
 
 pub use crate::errors::{AllowanceError, RememberError, TallyError};
 pub use crate::requirement::{Escalation, Proof, Requirement, Vote};
@@ -28,6 +28,7 @@ mod allowance;
 mod closures;
 mod earlier_yes;
 pub(crate) mod memory;
+mod offers;
 mod outbox;
 mod questions;
 mod render;
@@ -262,6 +263,8 @@ pub enum QuestionAbout {
     Changes(Preview),
     /// Running the call again with these hosts open, which it tried to reach.
     Hosts(Vec<String>),
+    /// Running the call again and signing what it made with a person's key.
+    Signature(SignatureRequest),
 }
 
 /// Changes, as a person sees them before they are real.
@@ -311,54 +314,6 @@ pub enum Answer {
     No(String),
     /// Do not, and end the whole turn.
     Abort,
-}
-
-impl Question {
-    /// The changes, where the question is about them.
-    pub fn preview(&self) -> Option<&Preview> {
-        match &self.about {
-            QuestionAbout::Changes(preview) => Some(preview),
-            QuestionAbout::Running | QuestionAbout::Hosts(_) => None,
-        }
-    }
-
-    /// Whether one answer can be for all edits of the session: only the defaults ask about these.
-    pub fn offers_edits(&self) -> bool {
-        self.preview().is_some() && self.grant.is_some()
-    }
-
-    /// Whether the call can be run and be asked about once more with its changes: it is staged, and one
-    /// yes would be enough.
-    pub fn offers_review(&self) -> bool {
-        let staged = |it: &crate::Reason| *it.origin.label() == *STAGING;
-        self.can_edit() && self.verdict.because.iter().any(staged)
-    }
-
-    /// What "for this session" would cover, in words.
-    pub fn session_words(&self) -> Option<String> {
-        let grant = self.grant.as_ref()?;
-        Some(match self.preview() {
-            Some(it) if self.class == PermissionClass::Shell && !it.choices.is_empty() => {
-                "this command, and edits of these files".to_owned()
-            }
-            _ => grant.to_string(),
-        })
-    }
-
-    /// Whether the arguments can be edited: before the call has run, and no longer.
-    pub fn can_edit(&self) -> bool {
-        self.about == QuestionAbout::Running
-    }
-
-    /// Whether a person can answer in place of the tool: not while it runs.
-    pub fn offers_instead(&self) -> bool {
-        !matches!(self.about, QuestionAbout::Hosts(_))
-    }
-
-    /// Why the yes of this person would not count here; `None` where it does.
-    pub fn refusal(&self, vote: &Vote) -> Option<String> {
-        self.verdict.requirements().find_map(|it| it.refusal(vote, &self.principal))
-    }
 }
 
 impl Answer {

@@ -146,7 +146,8 @@ pub use run::{CallNesting, CallUses, Mode, ResolvedMode, Run};
 pub use spool::Spool;
 pub use stop::{Decider, HumanDuration, Stop};
 pub use tool::{
-    Asking, FnTool, Job, OpenedHosts, Scene, Tool, TypedTool, Validated,
+    Asking, FnTool, Job, OpenedHosts, Scene, SignatureRequest, SignatureYes, Tool, TypedTool,
+    Validated,
     registry::{self, Registration, Registry},
     review::{self, FnReviewer, Review, ReviewConfig, ReviewResult, Reviewer},
 };

@@ -37,6 +37,7 @@ pub(crate) use host_access::{named_hosts, written_hosts};
 pub(crate) use paths::Root;
 pub(crate) use quote::plainly;
 pub(crate) use rule::Subject;
+pub(crate) use taint::{question as taint_question, tried_all_the_same};
 
 /// The id of the rule that asks where a machine has not heard of its fleet for too long: no earlier answer covers what
 /// it asks.

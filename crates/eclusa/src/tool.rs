@@ -10,6 +10,7 @@ use crate::{Facts, Output, ToolError, Touch};
 pub use closures::FnTool;
 pub use job::{Asking, Job};
 pub use opened_hosts::OpenedHosts;
+pub use signature::{SignatureRequest, SignatureYes};
 pub use typed::TypedTool;
 pub use validated::Validated;
 
@@ -20,6 +21,7 @@ mod job;
 mod opened_hosts;
 pub mod registry;
 pub mod review;
+mod signature;
 mod typed;
 mod validated;
 

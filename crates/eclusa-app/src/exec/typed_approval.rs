@@ -96,8 +96,8 @@ impl Approver for TypedApproval {
                     return if staged { Ok(Answer::Once) } else { Err(unseen()) };
                 }
                 QuestionAbout::Changes(preview) => preview,
-                // Which hosts it tries nobody knew.
-                QuestionAbout::Hosts(_) => return Err(unseen()),
+                // Which hosts it tries nobody knew, nor what it wants signed.
+                QuestionAbout::Hosts(_) | QuestionAbout::Signature(_) => return Err(unseen()),
             };
             if person.wanted == ChangeChoice::Ask {
                 return Err(unseen());

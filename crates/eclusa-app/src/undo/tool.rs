@@ -258,8 +258,8 @@ impl Approver for CommandLine {
         Box::pin(async {
             match question.about {
                 QuestionAbout::Running | QuestionAbout::Changes(_) => Ok(Answer::Once),
-                QuestionAbout::Hosts(_) => {
-                    Err(NotAsked::Unavailable("nobody spoke of hosts".to_owned()))
+                QuestionAbout::Hosts(_) | QuestionAbout::Signature(_) => {
+                    Err(NotAsked::Unavailable("nobody spoke of hosts or signatures".to_owned()))
                 }
             }
         })

@@ -104,6 +104,7 @@ fn look(sandboxes: &Sandboxes, paths: &Paths, ctx: &AppContext) -> Result<Findin
         hidden: eclusa::policy::HiddenPaths::nothing(),
         hosts: Default::default(),
         program: None,
+        signing: None,
         bound: Vec::new(),
     };
     let ran = sandboxes.start(&order, |_| {}).and_then(eclusa_tools::Running::wait);

@@ -80,7 +80,10 @@ pub(super) fn build(
     }
     for ((n, bind), mount) in spec.binds.iter().enumerate().zip(&binds) {
         if bind.writable {
-            attach(mount, &bind.target).map_err(at_nth(Step::Attach, n))?;
+            match attach(mount, &bind.target) {
+                Err(Errno::NOENT) if bind.optional => {}
+                attached => attached.map_err(at_nth(Step::Attach, n))?,
+            }
         }
     }
     for ((n, one), mount) in spec.live.iter().enumerate().zip(&live) {

@@ -4,7 +4,7 @@
 //! It is put together before anything else is done to the mounts, and taken away again where that fails: then the
 //! machine's own root stays, and so does the filter that refuses such sockets.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::os::fd::OwnedFd;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
@@ -63,7 +63,7 @@ fn put_together(
     // What the place itself shows, before it is covered.
     let mut early = [const { None }; MAX_EARLY];
     for ((n, part), slot) in layout.parts.iter().take(layout.early).enumerate().zip(&mut early) {
-        *slot = source(part, None).map_err(at_nth(Step::Root, n))?;
+        *slot = source(part, None, None).map_err(at_nth(Step::Root, n))?;
     }
     tmpfs(STAND, c"mode=755,size=4m").map_err(&failed)?;
     *stands = true;
@@ -80,7 +80,7 @@ fn put_together(
         let failed = at_nth(Step::Root, n);
         let mount = match early.get_mut(n).and_then(Option::take) {
             Some(taken) => Some(taken),
-            None => source(part, Some(&empty)).map_err(&failed)?,
+            None => source(part, Some(&empty), Some(&root)).map_err(&failed)?,
         };
         show(&root, part, mount).map_err(&failed)?;
     }
@@ -93,11 +93,19 @@ fn put_together(
 }
 
 /// The mount of a part, if it has one.
-fn source(part: &RootPart, empty: Option<&OwnedFd>) -> Result<Option<OwnedFd>> {
+fn source(
+    part: &RootPart,
+    empty: Option<&OwnedFd>,
+    root: Option<&OwnedFd>,
+) -> Result<Option<OwnedFd>> {
     match (&part.kind, empty) {
         (PartKind::Directory(_) | PartKind::Link(_), _) => Ok(None),
         (PartKind::Overlay, Some(empty)) => {
-            overlay::read_only(&open_place(&part.path)?, empty).map(Some)
+            let place = open_place(&part.path)?;
+            match beside(root, &part.beside)? {
+                Some(beside) => overlay::read_only(&place, &beside).map(Some),
+                None => overlay::read_only(&place, empty).map(Some),
+            }
         }
         // Made when there is something empty.
         (PartKind::Overlay, None) => Err(Errno::INVAL),
@@ -114,6 +122,19 @@ fn source(part: &RootPart, empty: Option<&OwnedFd>) -> Result<Option<OwnedFd>> {
         (PartKind::File, _) => regular(&open_place(&part.path)?).map(Some),
         (PartKind::Tmpfs(_), _) => new_tmpfs().map(Some),
     }
+}
+
+/// The directory with those that the machine lacks, if there are any.
+fn beside(root: Option<&OwnedFd>, all: &[CString]) -> Result<Option<OwnedFd>> {
+    let (Some(root), Some(first)) = (root, all.first()) else { return Ok(None) };
+    for path in all {
+        match rustix::fs::mkdirat(root, path.as_c_str(), Mode::from(0o755)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    let open = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::openat(root, first.as_c_str(), open, Mode::empty()).map(Some)
 }
 
 /// A copy of the mount of a regular file.

@@ -83,10 +83,7 @@ impl Places {
         let read = plan.read.iter().filter(|path| path.exists()).cloned().collect::<Vec<_>>();
         let mut mounts = Vec::with_capacity(plan.mounts.len());
         for one in &plan.mounts {
-            if !["/run", "/tmp"]
-                .iter()
-                .any(|it| one.target.starts_with(it) && one.target != Path::new(it))
-            {
+            if !plan.made.contains(&one.target) && !is_beneath_own(&one.target) {
                 let target = one.target.display();
                 return Err(SandboxError::Plan(format!("`{target}` is not beneath /run or /tmp")));
             }
@@ -161,6 +158,11 @@ impl Places {
         sealed.iter().map(|it| c_path(it)).collect()
     }
 
+    /// Without what is seen only in a root of overlays.
+    pub(super) fn drop_made(&mut self) {
+        self.mounts.retain(|it| is_beneath_own(&it.target));
+    }
+
     /// Writable directories, and readable ones that a private directory would cover: the working
     /// directory is always one that can be read.
     pub(super) fn binds(&self) -> Result<Vec<Bind>, SandboxError> {
@@ -171,7 +173,9 @@ impl Places {
         let at_home = binds.into_iter().map(|(path, writable)| (path, path, writable));
         let elsewhere = self.mounts.iter().map(|it| (&it.source, &it.target, true));
         let bind = |(source, target, writable): (&PathBuf, &PathBuf, bool)| {
-            Ok(Bind { source: c_path(source)?, target: c_path(target)?, writable })
+            // Where the root is not made of overlays after all it has no place.
+            let optional = source != target && !is_beneath_own(target);
+            Ok(Bind { source: c_path(source)?, target: c_path(target)?, writable, optional })
         };
         at_home.chain(elsewhere).map(bind).collect()
     }
@@ -282,6 +286,7 @@ impl Places {
     ) -> Result<Rules, SandboxError> {
         let mut write = self.write.clone();
         write.extend(self.stage.iter().map(|one| one.lower.clone()));
+        write.extend(self.mounts.iter().map(|it| it.target.clone()));
         write.extend(DEVICES.map(PathBuf::from));
         write.extend(plan.terminal.as_ref().map(|_| PathBuf::from("/dev/tty")));
         let mut list = Vec::new();
@@ -353,4 +358,9 @@ pub(super) fn real(path: &Path, what: &str) -> Result<PathBuf, SandboxError> {
     }
     path.canonicalize()
         .map_err(|error| SandboxError::Plan(format!("{what} `{}`: {error}", path.display())))
+}
+
+/// Whether a place lies in what a sandbox has of its own.
+fn is_beneath_own(target: &Path) -> bool {
+    ["/run", "/tmp"].iter().any(|it| target.starts_with(it) && target != Path::new(it))
 }

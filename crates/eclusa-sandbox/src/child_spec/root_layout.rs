@@ -4,14 +4,16 @@
 //! An overlay over a directory does not show what is mounted in it, and an ordinary user may not even make one. So a
 //! directory with mounts in it is made anew, and what is in it shown one by one.
 
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::c_path;
 use super::mount_table::MountTable;
 use crate::capabilities::Namespaces;
+use crate::step::SandboxError;
 
 /// Filesystems in which no socket can be bound, by name and by the kernel's number: they are shown as they are.
 pub(crate) const NO_SOCKETS: [(&str, u64); 16] = [
@@ -58,6 +60,9 @@ pub(crate) struct RootLayout {
 pub(crate) struct RootPart {
     pub(crate) path: CString,
     pub(crate) kind: PartKind,
+    /// Of an overlay: directories to make in the new root, parents first. What is in the first is shown where the
+    /// machine has none.
+    pub(crate) beside: Vec<CString>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -100,6 +105,28 @@ impl RootLayout {
     }
 }
 
+impl RootLayout {
+    /// The same, with these directories where the machine has none.
+    pub(crate) fn with(mut self, made: &[PathBuf]) -> Result<RootLayout, SandboxError> {
+        let overlays = self.parts.iter_mut().filter(|it| it.kind == PartKind::Overlay);
+        for (n, part) in overlays.enumerate() {
+            let path = Path::new(OsStr::from_bytes(part.path.as_bytes())).to_owned();
+            for rest in made.iter().filter_map(|it| it.strip_prefix(&path).ok()) {
+                // Beneath what is covered later, and outside of what is shown: layers may not overlap.
+                let mut at = PathBuf::from(format!("run/made-{n}"));
+                let mut all = vec![c_path(&at)?];
+                for name in rest.components() {
+                    at.push(name);
+                    all.push(c_path(&at)?);
+                }
+                all.retain(|it| !part.beside.contains(it));
+                part.beside.extend(all);
+            }
+        }
+        Ok(self)
+    }
+}
+
 struct Making<'a> {
     mounts: &'a MountTable,
     is_root: bool,
@@ -119,7 +146,7 @@ impl Making<'_> {
             ));
         }
         let path = c_path(path).map_err(|err| err.to_string())?;
-        self.parts.push(RootPart { path, kind });
+        self.parts.push(RootPart { path, kind, beside: Vec::new() });
         Ok(())
     }
 

@@ -46,10 +46,10 @@ impl Hosts {
         Hosts { access, ..self }
     }
 
-    /// True when a rule closes this host at this port, whatever else allows it.
+    /// True when a rule closes this host at this port, whatever else allows it and whoever says yes.
     pub fn closes(&self, host: &Host, port: u16, way: Way) -> bool {
         let endpoint = Endpoint::new(host.clone(), port, way.usual_port());
-        !self.access.permits(&endpoint, true)
+        self.access.denies(&endpoint)
     }
 
     /// True when this host may be reached at this port.

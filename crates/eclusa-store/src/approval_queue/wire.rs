@@ -4,7 +4,8 @@
 use std::{borrow::Cow, path::PathBuf, sync::Arc, time::Duration};
 
 use eclusa::{
-    Decision, Grant, Hash, PermissionClass, Question, Reason, ReasonId, Source, Touch, Verdict,
+    Decision, Grant, Hash, PermissionClass, Question, Reason, ReasonId, SignatureRequest, Source,
+    Touch, Verdict,
     approve::{Escalation, GrantScope, KEEP, PendingRef, Preview, QuestionAbout, Requirement},
     preflight::{Advice, ReverseThinkingReport},
 };
@@ -36,6 +37,9 @@ struct QuestionWire<'a> {
     /// The hosts that it is about, where it is about hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     hosts: Option<Cow<'a, [String]>>,
+    /// Where it is about a signature: the key, the repository, and what is signed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    signature: Option<(Cow<'a, str>, Cow<'a, str>, Cow<'a, [String]>)>,
     binding: Cow<'a, str>,
     grant: Option<GrantWire<'a>>,
     can_always: bool,
@@ -141,7 +145,13 @@ pub(super) fn write(question: &Question) -> Result<String, String> {
         }),
         hosts: match &question.about {
             QuestionAbout::Hosts(hosts) => Some(hosts.into()),
-            QuestionAbout::Running | QuestionAbout::Changes(_) => None,
+            _ => None,
+        },
+        signature: match &question.about {
+            QuestionAbout::Signature(it) => {
+                Some(((&it.key).into(), it.repository.to_string_lossy(), (&it.what).into()))
+            }
+            _ => None,
         },
         binding: (&question.binding).into(),
         grant: question.grant.as_ref().map(|it| GrantWire {
@@ -203,16 +213,21 @@ pub(super) fn read(text: &str) -> Result<Question, String> {
         reason: wire.reason.map(Cow::into_owned),
         destructive: wire.destructive,
         reverse_thinking: wire.deliverable.map(report_in).transpose()?,
-        about: match (wire.preview, wire.hosts) {
-            (None, None) => QuestionAbout::Running,
-            (Some(it), None) => QuestionAbout::Changes(Preview {
+        about: match (wire.preview, wire.hosts, wire.signature) {
+            (None, None, None) => QuestionAbout::Running,
+            (Some(it), None, None) => QuestionAbout::Changes(Preview {
                 summary: it.summary.into_owned(),
                 diff: it.diff.into_owned(),
                 whole: it.whole,
                 choices: it.choices.into_iter().map(choice_in).collect(),
             }),
-            (None, Some(hosts)) => QuestionAbout::Hosts(hosts.into_owned()),
-            (Some(_), Some(_)) => return Err("it is about two things".to_owned()),
+            (None, Some(hosts), None) => QuestionAbout::Hosts(hosts.into_owned()),
+            (None, None, Some((key, repository, what))) => {
+                let repository = repository.into_owned().into();
+                let (key, what) = (key.into_owned(), what.into_owned());
+                QuestionAbout::Signature(SignatureRequest { key, repository, what })
+            }
+            _ => return Err("it is about two things".to_owned()),
         },
         binding: wire.binding.into_owned(),
         grant: wire.grant.map(grant_in).transpose()?,

@@ -18,6 +18,7 @@ use super::{
     hosts::run_with_hosts,
     messages::{Messages, TELL},
     report::{self, Wording},
+    signing::{CommandSigning, SigningGrants},
     time_left,
 };
 use crate::sandboxes::{CommandOrder, ProgramStart, Sandboxes, Writes};
@@ -98,10 +99,13 @@ pub async fn run_program(
         hosts: access,
         bound: job.bound_files()?,
         program: Some(ProgramStart { argv, input: run.input, env, hide, hosts: run.hosts }),
+        signing: None,
     };
     let watch = Arc::clone(&messages);
     let watch = Arc::new(move |bytes: &[u8]| watch.watch(bytes));
-    let (ran, long, opened) = run_with_hosts(sandboxes, Some(watch), order, job).await?;
+    let signer = CommandSigning::new(sandboxes, SigningGrants::default(), root);
+    let ran = run_with_hosts(sandboxes, Some(watch), order, job, signer).await?;
+    let (ran, long, opened) = ran;
     let ruled_out = |it: &Path| why.why(it.strip_prefix(root).unwrap_or(it));
     let wording = Wording::program(&run.tool, limit);
     let mut output = report::output(ran, &wording, &long, &opened, ruled_out);

@@ -86,3 +86,6 @@ pub(super) fn time_left(asked: Duration, job: &Job) -> (Duration, Duration) {
     let left = whole.saturating_sub(MARGIN.min(whole / 10));
     (asked.min(left.max(Duration::from_millis(1))), asked.min(whole))
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,8 @@ use std::{
 
 use eclusa::{
     Answer, Approver, Blocked, Durability, Files, Gate, MemoryLog, Mode, NotAsked, Question,
-    Registry, Reply, Rules, Run, ToolCall, Workspace, policy::EffectLimits, spool::MemorySpool,
+    Registry, Reply, Rules, Run, ToolCall, Workspace, approve::QuestionAbout, policy::EffectLimits,
+    spool::MemorySpool,
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -352,4 +353,28 @@ async fn the_record_says_what_became_of_the_changes() {
     let end: Value = serde_json::from_str(&records.last().unwrap().body).unwrap();
     assert_eq!(end["changes"]["outcome"], "committed");
     assert_eq!(end["changes"]["paths"], json!(["a"]));
+}
+
+/// Ruling 13: text from outside changes what the one question says, and closes what the settings open.
+#[tokio::test]
+async fn a_fetch_beside_text_from_outside_is_one_question_that_names_the_host() {
+    eclusa_testing::needs!(Namespaces);
+    for open in [false, true] {
+        let hosts = |it: &mut SandboxSettings| {
+            it.hosts = if open { vec!["192.0.2.8".to_owned()] } else { Vec::new() };
+        };
+        let world = World::new(Answer::No("not now".to_owned()), hosts);
+        world.gate.mark_tainted("came from a page").unwrap();
+        let reply = world.bash("curl -sS --max-time 20 http://192.0.2.8/").await;
+        assert!(reply.content().contains("not among the hosts"), "{}", reply.content());
+        let asked = world.asked.lock().unwrap();
+        let [question] = &asked[..] else { panic!("{} questions", asked.len()) };
+        assert_eq!(question.about, QuestionAbout::Hosts(vec!["192.0.2.8".to_owned()]));
+        let why = question.verdict.why();
+        assert!(why.contains("tried to reach `192.0.2.8`"), "{why}");
+        let told = |it: &eclusa::Reason| {
+            it.text.contains("text in this conversation that came from a page")
+        };
+        assert!(question.verdict.because.iter().any(told), "{:?}", question.verdict.because);
+    }
 }

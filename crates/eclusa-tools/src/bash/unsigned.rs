@@ -1,47 +1,69 @@
-//! Commits and tags that were to be signed and are not: no key is in a sandbox, and that is told.
+//! Commits and tags that are to be signed: what a command made without a signature, and what is told of it.
 
 use eclusa::{
     Changes, Node,
     workspace::{Content, FileNode},
 };
-use eclusa_git::{Signable, loose_object_id, unsigned_object};
+use eclusa_git::{Signable, ToSign, loose_object_id};
 use eclusa_sandbox::Signing;
+
+use crate::sandboxes::signing::Signatures;
 
 /// The largest object that is looked at, and how many.
 const MAX_OBJECT: u64 = 64 << 10;
 const MAX_OBJECTS: usize = 20_000;
 
-/// What to tell of the objects that these changes add.
-pub(super) fn note(changes: &Changes, signing: Signing) -> Option<String> {
+/// What was to be signed and is not, of the objects that these changes add.
+pub(super) fn unsigned(changes: &Changes, signing: Signing) -> ToSign {
     if signing == Signing::default() {
-        return None;
+        return ToSign::default();
     }
-    let added =
-        changes.iter().filter(|it| it.before.is_none() && loose_object_id(&it.path).is_some());
-    let files = added.filter_map(|it| it.after.as_ref().and_then(Node::file));
-    let unsigned: Vec<Signable> = files.take(MAX_OBJECTS).filter_map(unsigned).collect();
-    let count = |kind| unsigned.iter().filter(|it| **it == kind).count();
-    let commits = if signing.commits { count(Signable::Commit) } else { 0 };
-    let tags = if signing.tags { count(Signable::Tag) } else { 0 };
-    let (what, setting, cure) = match (commits, tags) {
-        (0, 0) => return None,
-        (0, 1) => ("1 tag is".to_owned(), "tag.gpgSign", "git tag -s -f NAME"),
-        (0, tags) => (format!("{tags} tags are"), "tag.gpgSign", "git tag -s -f NAME"),
-        (1, _) => ("1 commit is".to_owned(), "commit.gpgSign", "git commit --amend --no-edit -S"),
-        (commits, _) => (format!("{commits} commits are"), "commit.gpgSign", "git rebase -S BASE"),
-    };
+    let added = changes.iter().filter(|it| it.before.is_none());
+    let added = added.filter_map(|it| Some((loose_object_id(&it.path)?, it.after.as_ref()?)));
+    let files = added.filter_map(|(id, node)| Some((id, Node::file(node)?)));
+    let found =
+        ToSign::unsigned(files.take(MAX_OBJECTS).filter_map(|(id, it)| Some((id, bytes(it)?))));
+    let found = if signing.commits { found } else { found.without(Signable::Commit) };
+    if signing.tags { found } else { found.without(Signable::Tag) }
+}
+
+/// What to tell of that. `why`: why none could be made.
+pub(super) fn note(unsigned: &ToSign, why: Option<&str>) -> Option<String> {
+    let (what, setting, cure) =
+        match (unsigned.count(Signable::Commit), unsigned.count(Signable::Tag)) {
+            (0, 0) => return None,
+            (0, 1) => ("1 tag is".to_owned(), "tag.gpgSign", "git tag -s -f NAME"),
+            (0, tags) => (format!("{tags} tags are"), "tag.gpgSign", "git tag -s -f NAME"),
+            (1, _) => {
+                ("1 commit is".to_owned(), "commit.gpgSign", "git commit --amend --no-edit -S")
+            }
+            (commits, _) => {
+                (format!("{commits} commits are"), "commit.gpgSign", "git rebase -S BASE")
+            }
+        };
+    let why = why.unwrap_or("the sandbox has no key");
     Some(format!(
-        "{what} not signed, although `{setting}` is set: the sandbox has no key; sign in a terminal (`{cure}`)"
+        "{what} not signed, although `{setting}` is set: {why}; sign in a terminal (`{cure}`)"
     ))
 }
 
-fn unsigned(file: &FileNode) -> Option<Signable> {
+/// What to tell of signatures that were made with a key.
+pub(super) fn signed(signatures: &Signatures, key: &str) -> Option<String> {
+    let what = match signatures.made {
+        0 => return None,
+        1 => "1 signature was".to_owned(),
+        made => format!("{made} signatures were"),
+    };
+    Some(format!("{what} made with the key `{key}`"))
+}
+
+fn bytes(file: &FileNode) -> Option<Vec<u8>> {
     if file.size > MAX_OBJECT {
         return None;
     }
     match &file.content {
-        Content::Bytes(bytes) => unsigned_object(bytes),
-        Content::Staged(path) | Content::At(path) => unsigned_object(&std::fs::read(path).ok()?),
+        Content::Bytes(bytes) => Some(bytes.to_vec()),
+        Content::Staged(path) | Content::At(path) => std::fs::read(path).ok(),
         Content::InPlace => None,
     }
 }

@@ -104,10 +104,14 @@ fn kind(stat: &Stat) -> FileType {
 }
 
 pub(super) fn stamp(stat: Option<&Stat>) -> String {
-    stat.map_or_else(
-        || "-".to_owned(),
-        |it| format!("{}:{}.{}:{}", it.st_ino, it.st_ctime, it.st_ctime_nsec, it.st_size),
-    )
+    match stat {
+        None => "-".to_owned(),
+        // The whiteouts of an overlay are links to one node, whose time changes with each further deletion.
+        Some(it) if kind(it) == FileType::CharacterDevice && it.st_rdev == 0 => {
+            "deleted".to_owned()
+        }
+        Some(it) => format!("{}:{}.{}:{}", it.st_ino, it.st_ctime, it.st_ctime_nsec, it.st_size),
+    }
 }
 
 impl JobMount {

@@ -115,6 +115,8 @@ pub(super) struct Caches {
 struct FoundCaches {
     there: Vec<(&'static str, PathBuf)>,
     instead: Vec<(&'static str, &'static str)>,
+    /// Where those are seen all the same.
+    made: Vec<(&'static str, PathBuf)>,
 }
 
 /// The caches that one command writes to: the copy that lasts, or, because another command has that,
@@ -197,7 +199,7 @@ impl Caches {
             let entries = fs::read_dir(path).into_iter().flatten().flatten();
             entries.map(|it| it.file_name()).any(|it| !sealed.iter().any(|name| it == **name))
         };
-        any(self.place.join("own"), &[])
+        self.kinds.iter().any(|kind| any(self.place.join("own").join(kind.name), &[]))
             || self.kinds.iter().any(|kind| {
                 let sealed = SEALED.iter().find(|it| it.0 == kind.name).map_or(&[][..], |it| it.1);
                 any(self.place.join(kind.name).join("upper"), sealed)
@@ -236,6 +238,11 @@ impl Caches {
         }
         let own = if self.shows_copy { self.place.join("own") } else { place.join("own") };
         private(&own)?;
+        for (name, target) in &found.made {
+            private(&own.join(name))?;
+            plan.mounts.push(PrivateMount { source: own.join(name), target: target.clone() });
+            plan.made.push(target.clone());
+        }
         plan.mounts.push(PrivateMount { source: own, target: self.own.into() });
         for (variable, name) in &found.instead {
             plan.env.retain(|(it, _)| it != variable);
@@ -302,11 +309,31 @@ impl Caches {
             };
             match (lower, kind.instead) {
                 (Some(lower), _) if usable => found.there.push((kind.name, lower)),
-                (_, Some(variable)) => found.instead.push((variable, kind.name)),
+                (_, Some(variable)) => {
+                    found.instead.push((variable, kind.name));
+                    found.made.extend(self.missing(kind, home, settings).map(|it| (kind.name, it)));
+                }
                 (_, None) => {}
             }
         }
         Ok(found)
+    }
+
+    /// Where the settings of a session would be below a home that has no such directory.
+    fn missing(&self, kind: &Kind, home: &Path, settings: &SandboxSettings) -> Option<PathBuf> {
+        let named = settings.env.iter().any(|(name, _)| name == kind.base.0);
+        if !self.shows_copy || named || home.canonicalize().ok()? != home {
+            return None;
+        }
+        let target = home.join(kind.base.1);
+        let apart = |it: &Path| !it.starts_with(&target) && !target.starts_with(it);
+        let above = target.ancestors().skip(1).find(|it| it.symlink_metadata().is_ok())?;
+        let plain = above.symlink_metadata().ok()?.is_dir();
+        let is_gone = target.symlink_metadata().is_err();
+        let own = ["/tmp", "/var/tmp", "/run", "/dev", "/proc", "/sys"];
+        let covered = own.iter().any(|it| home.starts_with(it));
+        (is_gone && plain && !covered && apart(&settings.root) && apart(&self.place))
+            .then_some(target)
     }
 
     /// Whether a layer can be laid over a directory: it has nothing to do with the workspace or the

@@ -13,7 +13,7 @@ use eclusa::policy::{BoundFile, HiddenPaths};
 use eclusa_net::HostAccess;
 use eclusa_sandbox::Plan;
 
-use super::unnamed_file;
+use super::{SigningPlace, unnamed_file};
 
 /// What becomes of what a command writes to the workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +51,8 @@ pub struct CommandOrder {
     pub bound: Vec<BoundFile>,
     /// The program that runs in place of a shell; `command` is then what people are told.
     pub program: Option<ProgramStart>,
+    /// Where its git has commits and tags signed, where a person said yes to that.
+    pub signing: Option<SigningPlace>,
 }
 
 /// A program that runs as a command does, without a shell.

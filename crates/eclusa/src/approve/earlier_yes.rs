@@ -27,7 +27,9 @@ impl<F: Fn(&Question) -> bool + Send + Sync> Approver for EarlierYes<F> {
         Box::pin(async move {
             let covered = match question.about {
                 QuestionAbout::Running => (self.covers)(question),
-                QuestionAbout::Changes(_) | QuestionAbout::Hosts(_) => false,
+                QuestionAbout::Changes(_)
+                | QuestionAbout::Hosts(_)
+                | QuestionAbout::Signature(_) => false,
             };
             match covered {
                 true => Ok(Answer::Once),

@@ -334,6 +334,7 @@ fn answers(question: &Question, page: &mut lines::Page) {
             QuestionAbout::Changes(_) => "yes, apply exactly these changes",
             QuestionAbout::Running => "yes, this once, with exactly these arguments",
             QuestionAbout::Hosts(_) => "yes, run it again with exactly these hosts open",
+            QuestionAbout::Signature(_) => "yes, run it again and sign exactly this",
         },
     );
     if let Some(grant) = &question.grant {
@@ -350,6 +351,7 @@ fn answers(question: &Question, page: &mut lines::Page) {
     match question.about {
         QuestionAbout::Changes(_) => answer("n", "no, discard them; you can say why"),
         QuestionAbout::Hosts(_) => answer("n", "no, leave them closed; you can say why"),
+        QuestionAbout::Signature(_) => answer("n", "no, leave it unsigned; you can say why"),
         QuestionAbout::Running => {
             if question.offers_review() {
                 answer("r", "run it, and show what it changes before that is applied");

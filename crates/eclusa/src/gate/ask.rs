@@ -29,6 +29,7 @@ use answerers::{AskOutcome, Inquiry, UNAPPROVED};
 mod answerers;
 pub(in crate::gate) mod hosts;
 pub(in crate::gate) mod required;
+pub(in crate::gate) mod signature;
 mod tainted;
 mod waiting;
 

@@ -9,8 +9,13 @@ use tokio::time::Instant;
 use crate::{
     CallNesting, Events, Gate, Job, Mode, Output, Permit, Policy, Registry, Reply, Run,
     SessionError, Stop, ToolCall, Validated,
-    gate::{ask::hosts::ask_about_hosts, judge::can_stage, ledger::Started, take::TakeYes},
-    tool::{Chamber, FinishedJob, OpenedHosts},
+    gate::{
+        ask::{hosts::ask_about_hosts, signature::ask_to_sign},
+        judge::can_stage,
+        ledger::Started,
+        take::TakeYes,
+    },
+    tool::{Chamber, FinishedJob, OpenedHosts, SignatureRequest, SignatureYes},
 };
 
 impl Chamber for Gate {
@@ -49,6 +54,14 @@ impl Chamber for Gate {
         beside: Option<&'a str>,
     ) -> BoxFuture<'a, Option<OpenedHosts>> {
         Box::pin(ask_about_hosts(self.setup(), Gate::run(self), call, hosts, beside))
+    }
+
+    fn ask_to_sign<'a>(
+        &'a self,
+        call: &'a Validated,
+        request: &'a SignatureRequest,
+    ) -> BoxFuture<'a, Option<SignatureYes>> {
+        Box::pin(ask_to_sign(self.setup(), Gate::run(self), call, request))
     }
 
     fn mark_tainted(&self, how: &str) -> Result<(), SessionError> {

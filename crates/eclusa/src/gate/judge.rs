@@ -3,9 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::{
-    Decision, Origin, Reason, Run, Source, Validated, Verdict,
+    Decision, Mode, Origin, Reason, Run, Source, Validated, Verdict,
     gate::{Setup, ask::required},
-    policy::{plainly, written_hosts},
+    policy::{plainly, tried_all_the_same, written_hosts},
 };
 
 /// The verdict in this mode, on this machine. A policy that panics has denied.
@@ -19,6 +19,12 @@ pub(crate) fn judge(setup: &Setup, run: &Run, call: &Validated) -> Verdict {
             text: "the policy crashed".into(),
         }])
     });
+    if verdict.decision == Decision::Ask
+        && can_ask_while_it_runs(setup, run, call)
+        && let Some(tried) = tried_in_taint(setup, call)
+    {
+        verdict = tried;
+    }
     if verdict.decision == Decision::Stage && !can_stage(setup, call) {
         // What cannot be staged is asked about, and the record says why.
         verdict.because.insert(
@@ -50,6 +56,22 @@ pub(crate) fn judge(setup: &Setup, run: &Run, call: &Validated) -> Verdict {
         }
     }
     required::with_least_proof(setup, run.mode_in_force().apply(verdict))
+}
+
+/// What becomes of a call that text from outside makes a question of, and that is tried without a network otherwise:
+/// so it is then too, and one question names the host and says why.
+fn tried_in_taint(setup: &Setup, call: &Validated) -> Option<Verdict> {
+    let policy = setup.state.policy.load();
+    catch_unwind(AssertUnwindSafe(|| tried_all_the_same(&***policy, &call.view()))).ok().flatten()
+}
+
+/// True when a call of this kind runs in a sandbox of ours while somebody waits for it who can be asked.
+fn can_ask_while_it_runs(setup: &Setup, run: &Run, call: &Validated) -> bool {
+    run.mode_in_force() == Mode::ConfirmSensitive
+        && can_stage(setup, call)
+        && setup.delegate.is_none()
+        && !run.ahead
+        && !asks_first(run, call)
 }
 
 /// True when nobody can be asked about hosts while this call runs: whoever answers does so before,

@@ -8,8 +8,10 @@
 #[cfg(feature = "shell")]
 use eclusa_shell::programs::Class;
 
-use super::{PathLocation, Root, Script};
-use crate::{CallView, Decision, Origin, PermissionClass, Reason, ReasonId, Source, Touch};
+use super::{JudgeContext, PathLocation, Policy, Root, Script};
+use crate::{
+    CallView, Decision, Origin, PermissionClass, Reason, ReasonId, Source, Touch, Verdict,
+};
 
 /// How a call brings text from outside into a session, if it does.
 pub(super) fn taint_source(
@@ -37,6 +39,19 @@ pub(super) fn taint_source(
     let held = !call.touches().iter().any(|it| matches!(it, Touch::Unheld(_) | Touch::Unknown));
     let shut = call.facts().stages && call.origin() != Origin::Hook && held;
     touched.or_else(|| scripts.iter().find_map(|it| it.brings(root, shut)))
+}
+
+/// The verdict on a call that is only asked about because of text from outside, and that is tried without a
+/// network otherwise: nothing is carried out by a try, and who is asked about a host that it wants knows more.
+pub(crate) fn tried_all_the_same(policy: &dyn Policy, call: &CallView<'_>) -> Option<Verdict> {
+    let fetches = || call.scripts().iter().any(Script::fetches);
+    call.context().taint.as_ref().filter(|_| fetches())?;
+    if policy.judge(call).decision != Decision::Ask {
+        return None;
+    }
+    let context = JudgeContext { taint: None, ..call.context().clone() };
+    let verdict = policy.judge(&CallView { context: &context, ..*call });
+    (verdict.decision == Decision::Stage).then_some(verdict)
 }
 
 /// What a call could do with what is in the session, if it goes beyond this machine.
@@ -67,7 +82,7 @@ pub(super) fn carried_by(class: eclusa_shell::programs::Classes) -> Option<&'sta
 
 /// The question that follows, on behalf of a rule that allows the call or of the defaults that ask
 /// about it. No earlier answer covers it.
-pub(super) fn question(from: &str, what: &str, source: Source) -> Reason {
+pub(crate) fn question(from: &str, what: &str, source: Source) -> Reason {
     let text = format!("{what}, and there is text in this conversation that {from}");
     Reason { decision: Decision::Ask, source, origin: ReasonId::Taint, text: text.into() }
 }

@@ -10,7 +10,6 @@ use std::{
     time::Duration,
 };
 
-use eclusa_net::HostAccess;
 use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio::{
@@ -22,13 +21,14 @@ pub use asking::Asking;
 
 use super::{Validated, registry::Registry};
 use crate::{
-    CallNesting, Decision, Event, Events, HiddenPaths, HostRefused, Mode, Origin, Output, Policy,
-    Reply, Run, SessionError, ToolCall, ToolError, Touch,
-    policy::{BoundFile, named_hosts, plainly, read_named},
-    tool::OpenedHosts,
+    CallNesting, Decision, Event, Events, HiddenPaths, Mode, Origin, Output, Policy, Reply, Run,
+    SessionError, ToolCall, ToolError,
+    policy::{BoundFile, plainly, read_named},
+    tool::{OpenedHosts, SignatureRequest, SignatureYes},
 };
 
 mod asking;
+mod hosts;
 
 /// What a call that runs may ask of the gate that let it through. The gate knows tools, and tools
 /// know this.
@@ -62,6 +62,13 @@ pub(crate) trait Chamber: Send + Sync {
         hosts: &'a [String],
         beside: Option<&'a str>,
     ) -> BoxFuture<'a, Option<OpenedHosts>>;
+
+    /// Asks a person whether this may be signed with their key; `None` where nobody said yes.
+    fn ask_to_sign<'a>(
+        &'a self,
+        call: &'a Validated,
+        request: &'a SignatureRequest,
+    ) -> BoxFuture<'a, Option<SignatureYes>>;
 
     /// Notes that text from outside has come into the session, and how. The error says why that
     /// cannot be kept.
@@ -199,27 +206,6 @@ impl Job {
         self.hidden().hides(path)
     }
 
-    /// Which hosts this call may reach while it runs, as far as rules and people say: for a sandbox,
-    /// which holds a command to them. Hosts that the call names are granted where a person said yes
-    /// to it; no mode answers for one.
-    pub fn host_access(&self) -> HostAccess {
-        // What is sent cannot be taken back.
-        if self.gate.run().ahead || self.gate.is_rehearsal() {
-            return HostAccess::nothing();
-        }
-        let policy = self.gate.policy();
-        let access = catch_unwind(AssertUnwindSafe(|| policy.host_access(&self.call.view())));
-        // A policy that panics has closed everything.
-        let mut access = access.unwrap_or_else(|_panic| HostAccess::nothing());
-        if self.approved {
-            access.granted = named_hosts(&self.call.view());
-        }
-        if self.gate.run().mode_in_force() == Mode::Yolo {
-            access.asked.clear();
-        }
-        access
-    }
-
     /// True when a person said yes to this call, now or before.
     pub fn is_approved(&self) -> bool {
         self.approved
@@ -238,39 +224,6 @@ impl Job {
                 "not run: a file that the command names has changed since a person said yes to it; \
                  make the call again",
             )),
-        }
-    }
-
-    /// Asks a person whether this call may run again with these hosts open (`example.com`, with `:port` where that is
-    /// not the usual one). `None` where nobody said yes. The time that takes is not the tool's. `beside` is told too.
-    pub async fn ask_for_hosts(
-        &self,
-        hosts: &[String],
-        beside: Option<&str>,
-    ) -> Option<OpenedHosts> {
-        let asking = self.asking();
-        let answered = self.gate.ask_about_hosts(&self.call, hosts, beside).await;
-        drop(asking);
-        answered
-    }
-
-    /// Whether this call, which was sent on to another host, may talk to it (`example.com`, with
-    /// `:port` where that is not the usual one). The error says why not. Nobody is asked: what
-    /// would have to be asked about is refused, because the call is running already.
-    pub fn may_fetch(&self, host: &str) -> Result<(), HostRefused> {
-        let own = |it: &Touch| matches!(it, Touch::Fetch(own) if own == host);
-        if self.call.touches().iter().any(own) {
-            return Ok(());
-        }
-        let policy = self.gate.policy();
-        let judged = catch_unwind(AssertUnwindSafe(|| policy.judge_host(&self.call.view(), host)));
-        let verdict = judged.map_err(|_panic| "the policy crashed")?;
-        let verdict = self.gate.run().mode_in_force().apply(verdict);
-        match verdict.decision {
-            Decision::Allow => Ok(()),
-            Decision::Stage | Decision::Ask | Decision::Deny => {
-                Err(verdict.why().into_owned().into())
-            }
         }
     }
 

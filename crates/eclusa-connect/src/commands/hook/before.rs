@@ -238,7 +238,9 @@ impl Approver for AgentPrompt {
                 QuestionAbout::Running => None,
                 QuestionAbout::Changes(_) if question.class == PermissionClass::File => None,
                 QuestionAbout::Changes(_) => Some("the agent cannot show changes"),
-                QuestionAbout::Hosts(_) => Some("the agent does not ask while a call runs"),
+                QuestionAbout::Hosts(_) | QuestionAbout::Signature(_) => {
+                    Some("the agent does not ask while a call runs")
+                }
             };
             if let Some(why) = why {
                 return Err(NotAsked::Unavailable(why.to_owned()));

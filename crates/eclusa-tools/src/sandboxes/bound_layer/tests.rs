@@ -35,6 +35,7 @@ fn run(room: &Path, command: &str, names: &[&str]) -> Ran {
         hosts: Default::default(),
         bound: bound.collect(),
         program: None,
+        signing: None,
     };
     Sandboxes::new(settings).unwrap().start(&order, |_| {}).unwrap().wait().unwrap()
 }

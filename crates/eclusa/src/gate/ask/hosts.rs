@@ -9,7 +9,7 @@ use crate::{
     CallUses, Decision, Question, Reason, Run, Source, Validated, Verdict,
     approve::QuestionAbout,
     gate::{Setup, question::question_with},
-    policy::plainly,
+    policy::{plainly, taint_question},
     tool::OpenedHosts,
 };
 
@@ -53,12 +53,11 @@ fn question(
         beside.map(|it| format!("; {}", plainly(it))).unwrap_or_default()
     );
     let (decision, source) = (Decision::Ask, Source::Floor);
-    let verdict = Verdict::from_reasons(vec![Reason {
-        decision,
-        source,
-        origin: "network".into(),
-        text: text.into(),
-    }]);
+    let mut because =
+        vec![Reason { decision, source, origin: "network".into(), text: text.into() }];
+    let from = call.context().taint.as_ref();
+    because.extend(from.map(|it| taint_question(it, "it could carry data out", Source::Floor)));
+    let verdict = Verdict::from_reasons(because);
     let verdict = with_least_proof(setup, verdict);
     let binding = format!("{} hosts {}", call.binding(), hosts.join(" "));
     let about = QuestionAbout::Hosts(hosts.to_vec());
