@@ -48,8 +48,8 @@ fn the_page_of_the_interface_has_the_fields_of_requests() {
         ("/page/answers", include_str!("page.rs"), "GivenInPage"),
         ("/page/sign-in", include_str!("page/session.rs"), "SignIn"),
         ("/page/join", include_str!("page/join.rs"), "Join"),
-        ("/v1/answers", &inbox, "AnswerRequest"),
-        ("/v1/enroll", &wire, "EnrolRequest"),
+        ("/v1/answers", inbox.as_str(), "AnswerRequest"),
+        ("/v1/enroll", wire.as_str(), "EnrolRequest"),
     ] {
         let (_, rest) = page.split_once(&format!("\n  {path}:\n")).unwrap();
         let rest = rest.split_once("\n  /").map_or(rest, |it| it.0);
