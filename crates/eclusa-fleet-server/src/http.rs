@@ -20,11 +20,12 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::{net::TcpListener, sync::Semaphore};
 
-use crate::{ServerError, page, server::FleetServer, store::machines::KnownMachine};
+use crate::{ServerError, server::FleetServer, store::machines::KnownMachine};
 
 pub(crate) mod answers;
 mod documents;
 mod enrol;
+mod page;
 pub(crate) mod person;
 pub(crate) mod questions;
 mod records;

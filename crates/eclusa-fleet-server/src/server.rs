@@ -18,7 +18,7 @@ use crate::{
     Database, ServerError,
     delivery::{self, Delivery},
     metrics::ServerMetrics,
-    page::PageState,
+    page_state::PageState,
     schema,
     store::{
         documents::{self, CurrentDocuments},

@@ -20,7 +20,7 @@ fn the_page_of_the_interface_has_the_paths_of_the_server() {
         }
     }
     let sources =
-        [include_str!("../http.rs"), include_str!("../operations.rs"), include_str!("../page.rs")];
+        [include_str!("../http.rs"), include_str!("../operations.rs"), include_str!("page.rs")];
     let routes = sources.iter().flat_map(|it| it.lines()).filter_map(|it| {
         let (method, path) = it.trim().strip_prefix("(\"")?.split_once("\", \"")?;
         Some(format!("{method} {}", path.split_once('"')?.0))
@@ -45,11 +45,11 @@ fn the_page_of_the_interface_has_the_fields_of_requests() {
     let wire = std::fs::read_to_string(format!("{root}crates/eclusa-fleet/src/wire.rs")).unwrap();
     let inbox = std::fs::read_to_string(format!("{root}crates/eclusa-fleet/src/inbox.rs")).unwrap();
     for (path, source, name) in [
-        ("/page/answers", include_str!("../page.rs"), "GivenInPage"),
-        ("/page/sign-in", include_str!("../page/session.rs"), "SignIn"),
-        ("/page/join", include_str!("../page/join.rs"), "Join"),
-        ("/v1/answers", &inbox, "AnswerRequest"),
-        ("/v1/enroll", &wire, "EnrolRequest"),
+        ("/page/answers", include_str!("page.rs"), "GivenInPage"),
+        ("/page/sign-in", include_str!("page/session.rs"), "SignIn"),
+        ("/page/join", include_str!("page/join.rs"), "Join"),
+        ("/v1/answers", inbox.as_str(), "AnswerRequest"),
+        ("/v1/enroll", wire.as_str(), "EnrolRequest"),
     ] {
         let (_, rest) = page.split_once(&format!("\n  {path}:\n")).unwrap();
         let rest = rest.split_once("\n  /").map_or(rest, |it| it.0);

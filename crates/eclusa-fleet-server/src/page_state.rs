@@ -9,7 +9,7 @@ use std::{
 
 use eclusa_approvals::web::{Buckets, Guard};
 use futures::{StreamExt as _, stream};
-use http_body_util::{BodyExt as _, StreamBody};
+use http_body_util::{BodyExt as _, StreamBody, combinators::UnsyncBoxBody};
 use hyper::{
     Response,
     body::{Bytes, Frame},
@@ -17,7 +17,7 @@ use hyper::{
 };
 use tokio::sync::watch;
 
-use crate::{Database, ServerError, http::Answer, store::sessions};
+use crate::{Database, ServerError, store::sessions};
 
 /// How many answers a person may give within a second, and how many signatures may be wrong within a minute.
 const ANSWERS: u32 = 10;
@@ -30,11 +30,11 @@ const HEARTBEATS: u32 = 20;
 
 /// See above.
 pub(crate) struct PageState {
-    pub(super) guard: Guard,
+    pub(crate) guard: Guard,
     /// The name of the cookie, and whether it goes over TLS alone.
-    pub(super) cookie: (String, bool),
+    pub(crate) cookie: (String, bool),
     /// The addresses that passkeys may be made for and that people sign in at.
-    pub(super) origins: Vec<String>,
+    pub(crate) origins: Vec<String>,
     answers: Buckets,
     failures: Buckets,
     /// When a question changed last.
@@ -85,12 +85,12 @@ impl PageState {
     }
 
     /// Whether a person may answer now, and not a moment later.
-    pub(super) fn may_answer(&self, person: &str) -> bool {
+    pub(crate) fn may_answer(&self, person: &str) -> bool {
         self.answers.take(person, Instant::now())
     }
 
     /// Notes that a signature was wrong: false where there were too many.
-    pub(super) fn may_fail(&self) -> bool {
+    pub(crate) fn may_fail(&self) -> bool {
         self.failures.take("sign-in", Instant::now())
     }
 
@@ -111,7 +111,7 @@ impl PageState {
     }
 
     /// Tells a page that something changed, and never what.
-    pub(super) fn events(&self) -> Answer {
+    pub(crate) fn events(&self) -> Response<UnsyncBoxBody<Bytes, Infallible>> {
         let hello = stream::iter(["retry: 2000\n\n".to_owned()]);
         let beats = (self.changed.subscribe(), 0_u32);
         let news = stream::unfold(beats, |(mut changed, beats)| async move {

@@ -25,10 +25,6 @@ mod inbox;
 mod join;
 mod question;
 mod session;
-mod state;
-
-pub(crate) use state::PageState;
-pub use state::page_address;
 
 /// The script of this page, beside the one that all our pages share.
 const SCRIPT: &str = include_str!("page/fleet.js");
