@@ -1,5 +1,5 @@
 //! What was asked about, denied or wrong on days of other kinds, each beside a plain run: looking at the machine and at
-//! what every program may read, and directories with ignored secrets.
+//! what every program may read, what is the sandbox's own, and files that come back beside a job.
 
 use std::process::Command;
 
@@ -88,26 +88,6 @@ fn what_only_looks_runs_unasked_and_says_what_it_says_plainly() {
         if let Some(command) = same {
             assert_eq!(ran.out, plainly(&world, command).1, "{command}: {}", ran.err);
         }
-    }
-}
-
-/// Findings 9 and 16.
-#[test]
-fn directories_with_ignored_secrets_are_deleted_as_plainly_and_shown_nowhere() {
-    eclusa_testing::needs!(Namespaces);
-    let world = repository();
-    plainly(&world, "echo build/ > .gitignore; git add -A; git commit -qm ignore");
-    for command in ["rm -rf build", "mv build gone && rm -rf gone"] {
-        plainly(
-            &world,
-            "mkdir -p build/deep; echo TOKEN=quite-secret-words > build/.env; echo x > build/deep/x",
-        );
-        let ran = bash(&world, "auto-approve", &format!("{command}; echo code $?; ls"));
-        assert!(
-            ran.out.contains("code 0") && !format!("{ran:?}").contains("quite-secret"),
-            "{command}: {ran:?}"
-        );
-        assert!(!world.path("workspace/build").exists(), "{command}: {ran:?}");
     }
 }
 

@@ -75,7 +75,7 @@ fn signs(world: &World, command: &str, key: &str) -> String {
     person.answers("y");
     let (code, seen) = person.ends();
     assert_eq!(code, 0, "{seen}");
-    let said = flowing(&seen);
+    let said = flowing(&seen.replace('┊', ""));
     assert!(said.contains("signs exactly that with your key") && said.contains(key), "{seen}");
     seen
 }

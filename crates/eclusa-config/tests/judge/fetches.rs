@@ -91,9 +91,9 @@ fn what_only_fetches_is_tried_and_what_sends_is_asked_about() {
     }
 }
 
-/// A rule still says more, and text from outside has it asked about before it runs.
+/// A rule still says more; text from outside has what sends asked about before it runs, and what fetches tried.
 #[tokio::test]
-async fn fetching_is_asked_about_where_somebody_says_so_or_text_from_outside_came_in() {
+async fn fetching_is_asked_about_where_somebody_says_so_and_sending_beside_text_from_outside() {
     let rule = "[[rules]]\ndecision = 'ask'\ncommand = 'npm install'\n\
                 [[rules]]\ndecision = 'deny'\ndomain = 'bad.example'\n";
     let world = World::configured(rule, 0);
@@ -103,7 +103,8 @@ async fn fetching_is_asked_about_where_somebody_says_so_or_text_from_outside_cam
     assert_eq!(world.pass("bash", json!({"command": "git fetch"})).await, ("ok", 0));
     assert_eq!(world.judge("git fetch").decision, Decision::Stage, "nothing was reached");
     assert_eq!(world.pass("bash", json!({"command": "git fetch REACHED"})).await, ("ok", 0));
-    let verdict = world.judge("git fetch");
+    assert_eq!(world.judge("git fetch").decision, Decision::Stage, "tried, with every host closed");
+    let verdict = world.judge("git push");
     assert_eq!(verdict.decision, Decision::Ask);
     assert!(verdict.why().contains("came from the web (`bash`)"), "{}", verdict.why());
 }
