@@ -9,9 +9,11 @@ mod delivery;
 mod error;
 mod export;
 mod http;
+mod issuers;
 mod maintain;
 mod metrics;
 mod operations;
+mod receive;
 mod rollout;
 mod schema;
 mod serve;
@@ -21,6 +23,7 @@ mod store;
 pub use database::Database;
 pub use error::ServerError;
 pub use export::export;
+pub use issuers::FetchKeys;
 pub use maintain::{Keep, Maintained, maintain};
 pub use rollout::{OfferedVersion, hold, machines, offered, old_policy, push, roll_out, stop};
 pub use schema::migrate;
@@ -29,4 +32,8 @@ pub use server::ServerOptions;
 pub use store::overview::{FleetMachine, MachineStop};
 pub use store::read::{CallFilter, FoundCall, calls};
 pub use store::rollouts::Staging;
+pub use store::ship::{CheckedShipment, ship};
 pub use store::shipped::{ShippedChain, shipped_chains, shipped_records};
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,9 @@ use std::{
 };
 
 use eclusa::audit::{Clock as _, SystemClock};
-use eclusa_fleet::{DocumentBundle, FleetAnchor, MachinePublicKey, SigningKey, SigningRole};
+use eclusa_fleet::{
+    DocumentBundle, FleetAnchor, MachinePublicKey, SigningKey, SigningRole, wire::ChainState,
+};
 use tokio::{
     net::TcpListener,
     sync::{Semaphore, mpsc, oneshot, watch},
@@ -17,9 +19,12 @@ use tokio::{
 use crate::{
     Database, ServerError,
     delivery::{self, Delivery},
+    issuers::{FetchKeys, Issuers},
     metrics::ServerMetrics,
+    receive::TrailStore,
     schema,
     store::{
+        chains,
         documents::{self, CurrentDocuments},
         machines::{self, KnownMachine},
         questions, rollouts, seals,
@@ -55,6 +60,8 @@ pub struct ServerOptions {
     pub seal_every: Duration,
     /// Where whoever operates it asks how it is.
     pub operations: Option<TcpListener>,
+    /// How keys of platforms are fetched whose jobs may enrol; without it only those count that the policy names.
+    pub fetch_keys: Option<FetchKeys>,
 }
 
 /// A shipment on its way into the database, and who waits for it: whether its chain moved.
@@ -71,6 +78,8 @@ pub(crate) struct FleetServer {
     pub(crate) room: Semaphore,
     /// Room for documents, which anybody may bring.
     pub(crate) pushing: Semaphore,
+    /// Keys of platforms.
+    pub(crate) issuers: Issuers,
     documents: Mutex<Arc<CurrentDocuments>>,
     machines: Mutex<HashMap<u32, KnownMachine>>,
     shipments: mpsc::Sender<Queued>,
@@ -84,7 +93,7 @@ pub(crate) struct FleetServer {
 pub(crate) async fn start(
     options: ServerOptions,
 ) -> Result<(Arc<FleetServer>, JoinSet<()>), ServerError> {
-    let ServerOptions { database, seal_key, seal_every, .. } = options;
+    let ServerOptions { database, seal_key, seal_every, fetch_keys, .. } = options;
     schema::check(&database).await?;
     let anchor = schema::fleet(&database).await?;
     let current = documents::current(&database, &anchor).await?;
@@ -104,6 +113,7 @@ pub(crate) async fn start(
         anchor,
         room: Semaphore::new(MAX_SHIPMENTS),
         pushing: Semaphore::new(MAX_PUSHES),
+        issuers: Issuers::new(fetch_keys),
         news: watch::Sender::new(0),
         documents: Mutex::new(Arc::new(current)),
         machines: Mutex::default(),
@@ -143,7 +153,7 @@ impl FleetServer {
     /// What a machine is offered, on which this version of the policy is in force, and by which number.
     pub(crate) fn offer(&self, machine: &KnownMachine, policy: u64) -> (u64, DocumentBundle) {
         let documents = self.documents();
-        match documents.offer(MachinePublicKey(machine.key), policy) {
+        match documents.offer((MachinePublicKey(machine.key), &machine.labels), policy) {
             Some(it) => (it.number, it.documents.clone()),
             None => (documents.number, documents.held.documents().clone()),
         }
@@ -152,7 +162,7 @@ impl FleetServer {
     /// The number alone.
     pub(crate) fn offer_number(&self, machine: &KnownMachine, policy: u64) -> u64 {
         let documents = self.documents();
-        let offer = documents.offer(MachinePublicKey(machine.key), policy);
+        let offer = documents.offer((MachinePublicKey(machine.key), &machine.labels), policy);
         offer.map_or(documents.number, |it| it.number)
     }
 
@@ -193,13 +203,18 @@ impl FleetServer {
         }
         Ok(found)
     }
+}
 
-    /// Keeps a shipment: whether its chain moved.
-    pub(crate) async fn ship(&self, shipment: CheckedShipment) -> Result<bool, ServerError> {
+impl TrailStore for FleetServer {
+    async fn keep(&self, shipment: CheckedShipment) -> Result<bool, ServerError> {
         let gone = || ServerError::Database("the server ends".to_owned());
         let (tell, told) = oneshot::channel();
         self.shipments.send((shipment, tell)).await.map_err(|_| gone())?;
         told.await.map_err(|_| gone())?.map_err(ServerError::Database)
+    }
+
+    async fn chain(&self, machine: u32, chain: u32) -> Result<Option<ChainState>, ServerError> {
+        chains::find(&self.database, machine, chain).await
     }
 }
 

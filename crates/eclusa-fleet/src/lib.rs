@@ -14,6 +14,7 @@ mod error;
 pub mod export;
 pub mod inbox;
 mod invite;
+mod job_token;
 mod key;
 mod kind;
 mod machine_key;
@@ -29,8 +30,10 @@ mod rollout;
 mod root;
 pub mod seal;
 pub mod shipment;
+mod shipping;
 mod time;
 pub mod wire;
+mod witness;
 
 pub use anchor::FleetAnchor;
 pub use apply::{AskedQuestion, FleetOrder, FleetVote};
@@ -40,6 +43,7 @@ pub use digest::Digest;
 pub use document::{Heading, SignedDocument, Verified};
 pub use error::FleetError;
 pub use invite::{EnrolmentCode, Invite};
+pub use job_token::{IssuerKey, JobEnrolment, JobIdentity, JobToken};
 pub use key::{PublicKey, SigningKey};
 pub use kind::{DocumentKind, SigningRole};
 pub use machine_key::{MachineKey, MachinePublicKey};
@@ -52,7 +56,9 @@ pub use policy::{PolicyFile, PolicyPayload};
 pub use request::{MAX_CLOCK_OFF, RequestAuthor, RequestLine};
 pub use rollout::rollout_place;
 pub use root::{FleetRoot, RoleKeys};
+pub use shipping::{MAX_SHIPPED, RequestFailure, ShipStep, Shipper, TrailWire};
 pub use time::{parse_time, time_text};
+pub use witness::{SealWitness, Witnessed};
 
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,7 @@ mod enroll;
 mod inbox;
 mod init;
 mod invite;
+mod job;
 #[cfg(feature = "fleet-server")]
 mod machines;
 mod people;
@@ -26,6 +27,7 @@ mod status;
 #[cfg(feature = "fleet-server")]
 mod trail;
 mod verify;
+mod watch;
 
 use crate::{
     failure::{Exit, Failure},
@@ -108,6 +110,7 @@ pub(crate) enum FleetCommand {
     #[cfg(feature = "fleet-server")]
     Export(trail::ExportArgs),
     Verify(verify::FleetVerifyArgs),
+    Watch(watch::WatchArgs),
 }
 
 pub(super) async fn run(global: &Global, args: FleetArgs) -> Result<Exit, Failure> {
@@ -159,6 +162,7 @@ pub(super) async fn run(global: &Global, args: FleetArgs) -> Result<Exit, Failur
         #[cfg(feature = "fleet-server")]
         FleetCommand::Export(args) => trail::export(args).await?,
         FleetCommand::Verify(args) => verify::run(args, global.json, &mut screen)?,
+        FleetCommand::Watch(args) => watch::run(args, global.json, &mut screen).await?,
         FleetCommand::Status => status::run(&Paths::find(global)?, global.json, &mut screen)?,
     };
     screen.flush()?;

@@ -1,9 +1,9 @@
 //! `eclusa fleet migrate`, `serve` and `maintain`: the server, over a PostgreSQL database.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use eclusa::audit::{Clock as _, SystemClock};
-use eclusa_fleet_server::{Database, Keep, ServerError, ServerOptions};
+use eclusa_fleet_server::{Database, FetchKeys, Keep, ServerError, ServerOptions};
 use tokio::net::TcpListener;
 
 use super::publication;
@@ -88,6 +88,11 @@ pub(super) async fn migrate(args: MigrateArgs, screen: &mut Screen) -> Result<Ex
     Ok(Exit::Done)
 }
 
+/// How the keys of platforms are fetched whose jobs enrol.
+pub(super) fn fetch_keys() -> FetchKeys {
+    Arc::new(|issuer: String| Box::pin(async move { crate::fleet::issuer_keys(&issuer).await }))
+}
+
 pub(super) async fn run(args: ServeArgs, screen: &mut Screen) -> Result<Exit, Failure> {
     let database = Database::open(&args.database).map_err(failed)?;
     let owner = args.admin_database.as_deref().map(Database::open).transpose().map_err(failed)?;
@@ -111,7 +116,8 @@ pub(super) async fn run(args: ServeArgs, screen: &mut Screen) -> Result<Exit, Fa
         crate::screen::note("nothing is sealed: pass `--seal-key FILE` with a key of `seal`");
     }
     let seal_every = Duration::from_secs(args.seal_every.into());
-    let options = ServerOptions { database, seal_key, seal_every, operations };
+    let fetch_keys = Some(fetch_keys());
+    let options = ServerOptions { database, seal_key, seal_every, operations, fetch_keys };
     let maintaining = async {
         let Some(owner) = owner else { return std::future::pending().await };
         loop {
