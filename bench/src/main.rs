@@ -1,7 +1,7 @@
 //! What the gate costs: each number beside a baseline measured in the same run.
 //!
 //! `cargo run --release -p eclusa-bench -- [SECTION]… [--json]` measures and keeps a report,
-//! `compare OLD NEW` compares two, `draw REPORT` draws one; the numbers that were seen, and what
+//! `compare OLD NEW` compares two, `draw REPORT` draws one, `fleet` loads a fleet's server; the numbers that were seen, and what
 //! limits them, are in `workshop/bench.md`.
 
 mod answers;
@@ -9,6 +9,7 @@ mod commit;
 mod compare;
 mod conversation;
 mod draw;
+mod fleet;
 mod gate;
 mod growth;
 mod hands;
@@ -65,6 +66,7 @@ fn main() -> std::process::ExitCode {
         ["compare" | "draw", ..] => {
             Err("use `compare OLD NEW`, `draw REPORT` or `draw REPORT goals`".into())
         }
+        ["fleet", words @ ..] => fleet::run(words, json),
         sections => measured(sections, json),
     };
     match done {

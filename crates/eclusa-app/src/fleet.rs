@@ -1,6 +1,6 @@
 //! The fleet of this machine: looked at, entered and left, its documents fetched, and its records shipped.
 
-use std::{fs, io, path::Path, time::Duration};
+use std::{fs, io, os::unix::fs::MetadataExt as _, path::Path, time::Duration};
 
 use crate::{
     config_layers,
@@ -24,18 +24,21 @@ use eclusa_fleet::{
 
 mod client;
 mod flush;
+mod issuer;
 mod messages;
 mod mirror;
 mod person;
 mod server_enrolment;
-mod ship;
 mod synchroniser;
+mod witness;
 
 pub use client::publish;
 pub use flush::flush;
+pub use issuer::{ask_for_token, issuer_keys};
 pub use person::{FleetPersonClient, PersonAnswer};
-pub use server_enrolment::enroll_at;
+pub use server_enrolment::{enroll_at, enroll_job};
 pub use synchroniser::{Synchroniser, Turn};
+pub use witness::{WatchedServer, WitnessLook};
 
 /// How long fetching documents may take.
 const FETCH_TIME: Duration = Duration::from_secs(20);
@@ -58,10 +61,30 @@ pub fn lines(paths: &Paths) -> Vec<String> {
     match look(paths) {
         Ok(standing) => {
             let summary = standing.map(|it| it.summary(SystemClock.unix_ms())).unwrap_or_default();
-            summary.into_iter().chain(shipping(paths)).collect()
+            summary.into_iter().chain(owner(paths)).chain(shipping(paths)).collect()
         }
         Err(failure) => failure.lines(),
     }
+}
+
+/// Whose the key and the documents are, in a line, where that is a user of a service: then nobody who works here replaces
+/// them, or the gate that reads them.
+pub fn owner(paths: &Paths) -> Option<String> {
+    /// Below are users that nobody works as, on systems as they are.
+    const FIRST_PERSON: u32 = 1_000;
+    let file = paths.fleet();
+    let owner = fs::metadata(&file).ok()?.uid();
+    let key = fs::metadata(file.with_file_name("machine.key")).map_or(owner, |it| it.uid());
+    let of_service = (1..FIRST_PERSON).contains(&owner) && key == owner;
+    of_service.then(|| {
+        let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
+        let number = owner.to_string();
+        let named = users.lines().find(|it| it.split(':').nth(2) == Some(&number));
+        let name = named.and_then(|it| it.split(':').next()).unwrap_or(&number);
+        format!(
+            "key and documents belong to the user {name}, whom nobody works as: who calls this gate changes neither"
+        )
+    })
 }
 
 /// How far shipping is behind, in a line; none where this machine was enrolled at no server.
@@ -152,7 +175,7 @@ pub async fn enroll(
 ) -> Result<Membership, Failure> {
     let _only = lock(paths)?;
     let offered = fetch(&code.from).await?;
-    let new = enter(paths, code, anchor, offered)?;
+    let new = enter(paths, Some(code), anchor, offered)?;
     keep(paths, &new)?;
     Ok(new)
 }
@@ -160,11 +183,11 @@ pub async fn enroll(
 /// What would be in force after entering with these documents, which are checked.
 fn enter(
     paths: &Paths,
-    code: &EnrolmentCode,
+    code: Option<&EnrolmentCode>,
     anchor: &FleetAnchor,
     offered: DocumentBundle,
 ) -> Result<Membership, Failure> {
-    let invite: SignedDocument = code.invite.clone();
+    let invite: Option<SignedDocument> = code.map(|it| it.invite.clone());
     let fits = |version: u64, files: &[PolicyFile]| usable(paths, version, files);
     let at = (SystemClock.unix_ms(), PROGRAM);
     // A machine that enters again does not go back either.
@@ -173,7 +196,7 @@ fn enter(
     {
         held.take(offered.clone(), anchor, at, fits).map_err(Failure::failed)?;
     }
-    Membership::begin(offered, Some(invite), anchor, at, fits).map_err(Failure::failed)
+    Membership::begin(offered, invite, anchor, at, fits).map_err(Failure::failed)
 }
 
 /// Held by whoever fetches: of two at one moment, the later one sees what the other has put in force.

@@ -25,11 +25,16 @@ use crate::{ServerError, server::FleetServer, store::machines::KnownMachine};
 pub(crate) mod answers;
 mod documents;
 mod enrol;
+mod enrol_job;
 mod page;
 pub(crate) mod person;
 pub(crate) mod questions;
 mod records;
+mod seals;
 mod sync;
+
+#[cfg(test)]
+pub(crate) use records::refused;
 
 /// How many connections are served at once.
 const MAX_CONNECTIONS: usize = 10_000;
@@ -45,8 +50,8 @@ pub(crate) type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
 /// Why a request is refused.
 pub(crate) struct HttpRefusal {
-    status: StatusCode,
-    body: RefusedRequest,
+    pub(crate) status: StatusCode,
+    pub(crate) body: RefusedRequest,
 }
 
 /// A request that a machine signed, and its body.
@@ -101,6 +106,7 @@ async fn answer(server: &FleetServer, request: Request<Incoming>) -> Answer {
     let answered = match (method.as_str(), path.as_str()) {
         ("GET", "/health") => Ok(json(StatusCode::OK, &serde_json::json!({"ok": true}))),
         ("POST", "/v1/enroll") => enrol::enrol(server, request).await,
+        ("POST", "/v1/enroll-job") => enrol_job::enrol(server, request).await,
         ("POST", "/v1/chains") => records::begin(server, request).await,
         ("POST", "/v1/records") => {
             let began = Instant::now();
@@ -110,6 +116,9 @@ async fn answer(server: &FleetServer, request: Request<Incoming>) -> Answer {
             shipped
         }
         ("POST", "/v1/sync") => sync::sync(server, request).await,
+        ("GET", "/log/roots") => Ok(seals::roots(server)),
+        ("GET", "/log/checkpoint") => seals::checkpoint(server).await,
+        ("GET", "/log/leaves") => seals::leaves(server, &request).await,
         ("GET", "/v1/documents") => documents::get(server, request).await,
         ("POST", "/v1/documents") => documents::push(server, request).await,
         ("POST", "/v1/questions") => questions::mirror(server, request).await,

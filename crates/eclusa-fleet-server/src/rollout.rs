@@ -22,6 +22,8 @@ pub struct OfferedVersion {
     pub version: u64,
     /// To how many of a hundred.
     pub percent: u8,
+    /// And to machines with these labels.
+    pub waves: Vec<String>,
     /// Whether it is offered to nobody who does not have it.
     pub held: bool,
     /// Why it is.
@@ -34,6 +36,7 @@ impl OfferedVersion {
         OfferedVersion {
             version: offer.version,
             percent: stage.map_or(100, |it| it.percent),
+            waves: stage.map(|it| it.waves.clone()).unwrap_or_default(),
             held: stage.is_some_and(|it| it.held),
             why: stage.and_then(|it| it.why.clone()),
         }

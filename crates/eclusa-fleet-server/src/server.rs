@@ -7,7 +7,9 @@ use std::{
 };
 
 use eclusa::audit::{Clock as _, SystemClock};
-use eclusa_fleet::{DocumentBundle, FleetAnchor, MachinePublicKey, SigningKey, SigningRole};
+use eclusa_fleet::{
+    DocumentBundle, FleetAnchor, MachinePublicKey, SigningKey, SigningRole, wire::ChainState,
+};
 use tokio::{
     net::TcpListener,
     sync::{Semaphore, mpsc, oneshot, watch},
@@ -17,10 +19,13 @@ use tokio::{
 use crate::{
     Database, ServerError,
     delivery::{self, Delivery},
+    issuers::{FetchKeys, Issuers},
     metrics::ServerMetrics,
     page_state::PageState,
+    receive::TrailStore,
     schema,
     store::{
+        chains,
         documents::{self, CurrentDocuments},
         machines::{self, KnownMachine},
         questions, rollouts, seals,
@@ -58,6 +63,8 @@ pub struct ServerOptions {
     pub operations: Option<TcpListener>,
     /// The addresses that people reach the page by, such as `https://fleet.example`, besides those of this machine.
     pub urls: Vec<String>,
+    /// How keys of platforms are fetched whose jobs may enrol; without it only those count that the policy names.
+    pub fetch_keys: Option<FetchKeys>,
 }
 
 /// A shipment on its way into the database, and who waits for it: whether its chain moved.
@@ -76,6 +83,8 @@ pub(crate) struct FleetServer {
     pub(crate) pushing: Semaphore,
     /// What the page holds.
     pub(crate) page: PageState,
+    /// Keys of platforms.
+    pub(crate) issuers: Issuers,
     documents: Mutex<Arc<CurrentDocuments>>,
     machines: Mutex<HashMap<u32, KnownMachine>>,
     shipments: mpsc::Sender<Queued>,
@@ -90,7 +99,7 @@ pub(crate) async fn start(
     options: ServerOptions,
     port: u16,
 ) -> Result<(Arc<FleetServer>, JoinSet<()>), ServerError> {
-    let ServerOptions { database, seal_key, seal_every, urls, .. } = options;
+    let ServerOptions { database, seal_key, seal_every, urls, fetch_keys, .. } = options;
     schema::check(&database).await?;
     let anchor = schema::fleet(&database).await?;
     let current = documents::current(&database, &anchor).await?;
@@ -111,6 +120,7 @@ pub(crate) async fn start(
         room: Semaphore::new(MAX_SHIPMENTS),
         pushing: Semaphore::new(MAX_PUSHES),
         page: PageState::new(port, &urls),
+        issuers: Issuers::new(fetch_keys),
         news: watch::Sender::new(0),
         documents: Mutex::new(Arc::new(current)),
         machines: Mutex::default(),
@@ -150,7 +160,7 @@ impl FleetServer {
     /// What a machine is offered, on which this version of the policy is in force, and by which number.
     pub(crate) fn offer(&self, machine: &KnownMachine, policy: u64) -> (u64, DocumentBundle) {
         let documents = self.documents();
-        match documents.offer(MachinePublicKey(machine.key), policy) {
+        match documents.offer((MachinePublicKey(machine.key), &machine.labels), policy) {
             Some(it) => (it.number, it.documents.clone()),
             None => (documents.number, documents.held.documents().clone()),
         }
@@ -159,7 +169,7 @@ impl FleetServer {
     /// The number alone.
     pub(crate) fn offer_number(&self, machine: &KnownMachine, policy: u64) -> u64 {
         let documents = self.documents();
-        let offer = documents.offer(MachinePublicKey(machine.key), policy);
+        let offer = documents.offer((MachinePublicKey(machine.key), &machine.labels), policy);
         offer.map_or(documents.number, |it| it.number)
     }
 
@@ -200,13 +210,18 @@ impl FleetServer {
         }
         Ok(found)
     }
+}
 
-    /// Keeps a shipment: whether its chain moved.
-    pub(crate) async fn ship(&self, shipment: CheckedShipment) -> Result<bool, ServerError> {
+impl TrailStore for FleetServer {
+    async fn keep(&self, shipment: CheckedShipment) -> Result<bool, ServerError> {
         let gone = || ServerError::Database("the server ends".to_owned());
         let (tell, told) = oneshot::channel();
         self.shipments.send((shipment, tell)).await.map_err(|_| gone())?;
         told.await.map_err(|_| gone())?.map_err(ServerError::Database)
+    }
+
+    async fn chain(&self, machine: u32, chain: u32) -> Result<Option<ChainState>, ServerError> {
+        chains::find(&self.database, machine, chain).await
     }
 }
 

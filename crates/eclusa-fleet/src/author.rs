@@ -84,6 +84,7 @@ impl Author {
         policy.files()?;
         policy.fits("0")?;
         policy.check_offline()?;
+        policy.check_enrolments()?;
         self.next(DocumentKind::Policy, policy.to_text(), expires, keys)
     }
 

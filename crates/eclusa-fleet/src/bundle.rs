@@ -35,6 +35,12 @@ impl DocumentBundle {
         })
     }
 
+    /// The roots alone: who may sign what, and nothing that was signed.
+    #[must_use]
+    pub fn roots_alone(&self) -> DocumentBundle {
+        DocumentBundle { roots: self.roots.clone(), policy: None, people: None }
+    }
+
     /// The text of it.
     pub fn to_text(&self) -> String {
         // Texts can always be written.

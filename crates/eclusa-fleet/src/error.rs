@@ -8,6 +8,9 @@ pub enum FleetError {
     /// It is not what it should be.
     #[error("{0}")]
     Malformed(String),
+    /// The token of a job does not let it in.
+    #[error("{0}")]
+    Job(String),
     /// The payload is not the one that was signed.
     #[error(
         "the payload of the {0} document is not the one that was signed; fetch it again from whoever publishes it"

@@ -14,6 +14,7 @@ mod error;
 pub mod export;
 pub mod inbox;
 mod invite;
+mod job_token;
 mod key;
 mod kind;
 mod machine_key;
@@ -30,8 +31,10 @@ mod rollout;
 mod root;
 pub mod seal;
 pub mod shipment;
+mod shipping;
 mod time;
 pub mod wire;
+mod witness;
 
 pub use anchor::FleetAnchor;
 pub use apply::{AskedQuestion, FleetOrder, FleetVote};
@@ -41,6 +44,7 @@ pub use digest::Digest;
 pub use document::{Heading, SignedDocument, Verified};
 pub use error::FleetError;
 pub use invite::{EnrolmentCode, Invite, PERSON};
+pub use job_token::{IssuerKey, JobEnrolment, JobIdentity, JobToken};
 pub use key::{PublicKey, SigningKey};
 pub use kind::{DocumentKind, SigningRole};
 pub use machine_key::{MachineKey, MachinePublicKey};
@@ -54,7 +58,9 @@ pub use policy::{PolicyFile, PolicyPayload};
 pub use request::{MAX_CLOCK_OFF, RequestAuthor, RequestLine};
 pub use rollout::rollout_place;
 pub use root::{FleetRoot, RoleKeys};
+pub use shipping::{MAX_SHIPPED, RequestFailure, ShipStep, Shipper, TrailWire};
 pub use time::{parse_time, time_text};
+pub use witness::{SealWitness, Witnessed};
 
 #[cfg(test)]
 mod tests;

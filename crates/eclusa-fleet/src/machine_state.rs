@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use eclusa::audit::Head;
 use serde::{Deserialize, Serialize};
 
-use crate::{FleetError, wire::ChainHead};
+use crate::{
+    FleetError,
+    wire::{ChainHead, SyncAnswer},
+};
 
 /// How long records may wait to be shipped where the policy does not say, in milliseconds.
 pub const DEFAULT_OFFLINE: u64 = 24 * 3_600 * 1_000;
@@ -81,6 +84,22 @@ impl MachineState {
     pub fn to_text(&self) -> String {
         // Texts and numbers can always be written.
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+    }
+
+    /// Takes what a server says of the chains of this machine: that it has less than was shipped, or takes no more.
+    pub fn hear(&mut self, answer: &SyncAnswer) {
+        for state in self.stores.values_mut().filter(|it| it.stopped.is_none()) {
+            let Some(chain) = state.chain else { continue };
+            // What the server lost is mirrored again.
+            state.mirrored = answer.mirrored.get(&chain).map_or(0, |it| state.mirrored.min(*it));
+            match answer.chains.iter().find(|it| it.chain == chain) {
+                Some(found) if found.stopped.is_some() => state.stopped.clone_from(&found.stopped),
+                // Its records were lost there: the server says from where to go on.
+                Some(found) if found.head.seq < state.shipped.seq => state.chain = None,
+                Some(_) => {}
+                None => (state.chain, state.shipped) = (None, state.begins.clone()),
+            }
+        }
     }
 
     /// Why nothing is shipped, or not from every store.

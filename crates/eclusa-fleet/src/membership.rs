@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::{
-    DocumentBundle, DocumentKind, FleetAnchor, FleetError, FleetRoot, Invite, PeoplePayload,
-    PolicyFile, PolicyPayload, SignedDocument, Verified, time_text,
+    DocumentBundle, DocumentKind, FleetAnchor, FleetError, FleetRoot, Invite, JobEnrolment,
+    JobToken, PeoplePayload, PolicyFile, PolicyPayload, SignedDocument, Verified, time_text,
 };
 
 /// How far the clock may be behind the time of the last synchronisation, in milliseconds.
@@ -32,6 +33,9 @@ struct KeptDocuments {
     documents: DocumentBundle,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     invite: Option<SignedDocument>,
+    /// What the token of the job said by which this machine was let in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    job: Option<Map<String, Value>>,
     /// Since when this policy is in force, in milliseconds since 1970.
     since: u64,
     /// When documents were last fetched: the clock is not before that.
@@ -64,7 +68,7 @@ impl Membership {
         (now, program): (u64, &str),
         usable: impl Fn(u64, &[PolicyFile]) -> Result<(), String>,
     ) -> Result<Membership, FleetError> {
-        let kept = KeptDocuments { documents, invite, since: now, synced: now };
+        let kept = KeptDocuments { documents, invite, job: None, since: now, synced: now };
         let new = Membership::check(kept, anchor)?;
         if let Some(invite) = &new.kept.invite {
             let root = new.root();
@@ -83,8 +87,8 @@ impl Membership {
         (now, program): (u64, &str),
         usable: impl Fn(u64, &[PolicyFile]) -> Result<(), String>,
     ) -> Result<(Membership, TakenDocuments), FleetError> {
-        let invite = self.kept.invite.clone();
-        let kept = KeptDocuments { documents: offered, invite, since: now, synced: now };
+        let (invite, job) = (self.kept.invite.clone(), self.kept.job.clone());
+        let kept = KeptDocuments { documents: offered, invite, job, since: now, synced: now };
         let mut new = Membership::check(kept, anchor)?;
         let (held, root) = (self.root(), new.root());
         let goes_on = new.roots.iter().any(|it| it.digest == held.digest);
@@ -230,8 +234,24 @@ impl Membership {
         self.people.as_ref().map(|(document, people)| (document, people))
     }
 
-    /// What the invite says this machine is.
+    /// The same for the machine of a job, by its own token: what it is, is what the policy says of such jobs.
+    #[must_use]
+    pub fn of_job(mut self, token: &JobToken) -> Membership {
+        self.kept.job = Some(token.claims().clone());
+        self
+    }
+
+    /// Which jobs may enrol.
+    pub fn enrolments(&self) -> Vec<JobEnrolment> {
+        PolicyPayload::parse(self.policy.payload()).map(|it| it.enroll).unwrap_or_default()
+    }
+
+    /// What the invite says this machine is, or the policy of its job.
     pub fn labels(&self) -> BTreeMap<String, String> {
+        if let Some(job) = &self.kept.job {
+            let taken = self.enrolments().into_iter().find(|it| it.takes(job));
+            return taken.map(|it| it.labels).unwrap_or_default();
+        }
         self.invite.as_ref().map(|it| it.labels.clone()).unwrap_or_default()
     }
 

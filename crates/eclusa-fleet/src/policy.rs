@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::FleetError;
+use crate::{FleetError, JobEnrolment};
 
 /// What a policy says.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +21,9 @@ pub struct PolicyPayload {
     /// How long records may wait to be shipped; for fleets with a server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offline: Option<String>,
+    /// Which jobs of which platforms may enrol by their identity tokens.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub enroll: Vec<JobEnrolment>,
 }
 
 /// A file of a policy.
@@ -71,6 +74,11 @@ impl PolicyPayload {
             Ok(PolicyFile { name: name.clone(), text: text.clone(), labels: only.fleet.labels })
         };
         self.files.iter().map(read).collect()
+    }
+
+    /// An error where an enrolment of jobs would let in whom nobody means.
+    pub(crate) fn check_enrolments(&self) -> Result<(), FleetError> {
+        self.enroll.iter().try_for_each(JobEnrolment::check)
     }
 
     /// An error where `offline` is no span of time, or none at all: a machine cannot wait for the server before each call.

@@ -24,6 +24,17 @@ pub struct EnrolRequest {
     pub name: String,
 }
 
+/// `POST /v1/enroll-job`, signed by the key that it brings, as machine 0: a job enrols by its identity token.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct JobEnrolRequest {
+    /// The token of the platform.
+    pub token: String,
+    /// The public key of the machine, in base64.
+    pub key: String,
+    /// What the machine is called.
+    pub name: String,
+}
+
 /// The answer: the number of the machine.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Enrolled {
@@ -160,6 +171,13 @@ pub struct NumberedDocuments {
     pub number: u64,
     /// The documents.
     pub documents: DocumentBundle,
+}
+
+/// The answer to `GET /log/leaves`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct SealedLeaves {
+    /// Their hashes in the tree, in hexadecimal.
+    pub leaves: Vec<String>,
 }
 
 /// Why a request was refused, in one sentence.

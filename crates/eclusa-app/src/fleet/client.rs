@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
-use eclusa::audit::{Clock as _, SystemClock};
-use eclusa_fleet::{DocumentBundle, MachineKey, RequestLine, wire::RefusedRequest};
+use eclusa::audit::{Clock as _, Head, SystemClock};
+use eclusa_fleet::{
+    DocumentBundle, MachineKey, RequestFailure, RequestLine, TrailWire,
+    wire::{ChainHead, ChainRequest, ChainState, RefusedRequest},
+};
 use eclusa_net::http_client;
 use reqwest::{Client, Method, Url, redirect};
 use serde::{Serialize, de::DeserializeOwned};
@@ -22,38 +25,6 @@ pub(super) struct ServerClient {
     machine: u32,
     /// How far the server's clock is ahead, in milliseconds.
     pub(super) offset: i64,
-}
-
-/// Why a request came to nothing.
-#[derive(Debug)]
-pub(super) enum RequestFailure {
-    /// The server was not reached, or is busy: the same again, later.
-    Later {
-        /// What happened.
-        why: String,
-        /// Whether nothing came in time.
-        timed_out: bool,
-    },
-    /// It was refused.
-    Refused {
-        /// The status of the answer.
-        status: u16,
-        /// What the server says.
-        said: RefusedRequest,
-    },
-}
-
-impl RequestFailure {
-    /// In one sentence.
-    pub(super) fn describe(&self) -> String {
-        match self {
-            RequestFailure::Later { why, .. } => why.clone(),
-            RequestFailure::Refused { status, said } => match said.error.is_empty() {
-                true => format!("the server answered {status}"),
-                false => said.error.clone(),
-            },
-        }
-    }
 }
 
 /// An address that nobody on the way can read along or change.
@@ -163,6 +134,23 @@ impl ServerClient {
             }),
             false => Err(RequestFailure::Refused { status: status.as_u16(), said }),
         }
+    }
+}
+
+impl TrailWire for ServerClient {
+    async fn begin(&mut self, request: &ChainRequest) -> Result<ChainState, RequestFailure> {
+        self.post("/v1/chains", request, REQUEST_TIME).await
+    }
+
+    async fn ship(
+        &mut self,
+        chain: u32,
+        before: Head,
+        packed: Vec<u8>,
+    ) -> Result<ChainHead, RequestFailure> {
+        let path =
+            format!("/v1/records?chain={chain}&before={}&previous={}", before.seq, before.hash);
+        self.send(Method::POST, &path, packed, REQUEST_TIME).await
     }
 }
 

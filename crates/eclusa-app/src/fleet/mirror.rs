@@ -6,11 +6,11 @@ use eclusa::{
 };
 use eclusa_approvals::headline;
 use eclusa_fleet::{
-    ShippedStore,
+    RequestFailure, ShippedStore,
     mirror::{MAX_MIRRORED, MirrorAnswer, MirrorRequest, MirroredQuestion},
 };
 
-use super::client::{REQUEST_TIME, RequestFailure, ServerClient};
+use super::client::{REQUEST_TIME, ServerClient};
 use crate::fleet_machine::local_stores::LocalStore;
 
 /// How many bytes of questions are sent at once, unless one alone has more.

@@ -2,8 +2,8 @@
 
 use eclusa::audit::{Clock as _, SystemClock};
 use eclusa_fleet::{
-    EnrolmentCode, FleetAnchor, MachineState, Membership, ShippedStore,
-    wire::{EnrolRequest, Enrolled},
+    EnrolmentCode, FleetAnchor, JobToken, MachineState, Membership, ShippedStore,
+    wire::{EnrolRequest, Enrolled, JobEnrolRequest},
 };
 
 use super::{
@@ -41,11 +41,51 @@ pub async fn enroll_at(
     let enrolled = enrolled.map_err(|err| {
         Failure::failed(format!("cannot enrol at `{server}`: {}", err.describe()))
     })?;
-    let new = enter(paths, code, anchor, enrolled.documents)?;
+    let new = enter(paths, Some(code), anchor, enrolled.documents)?;
+    begin(paths, (enrolled.machine, server, client.offset), history, &new)?;
+    Ok(new)
+}
+
+/// Lets the machine of a job in by the token of its platform.
+pub async fn enroll_job(
+    paths: &Paths,
+    (token, server): (&str, &str),
+    anchor: &FleetAnchor,
+    history: bool,
+) -> Result<Membership, Failure> {
+    let _only = lock(paths)?;
+    let Some(_shipping) = machine_files::shipping_lock(paths)? else {
+        return Err(Failure::failed("another process ships this machine's records")
+            .hint("end `eclusa fleet sync` first"));
+    };
+    let read = JobToken::parse(token).map_err(Failure::usage)?;
+    let key = machine_files::next_key(paths)?;
+    let request = JobEnrolRequest {
+        token: token.to_owned(),
+        key: key.public().to_base64(),
+        name: host_name(),
+    };
+    let mut client = ServerClient::new(server, &anchor.name, key, (0, 0))?;
+    let enrolled: Result<Enrolled, _> = client.post("/v1/enroll-job", &request, REQUEST_TIME).await;
+    let enrolled = enrolled.map_err(|err| {
+        Failure::failed(format!("cannot enrol at `{server}`: {}", err.describe()))
+    })?;
+    let new = enter(paths, None, anchor, enrolled.documents)?.of_job(&read);
+    begin(paths, (enrolled.machine, server, client.offset), history, &new)?;
+    Ok(new)
+}
+
+/// From here on this machine is that of the server.
+fn begin(
+    paths: &Paths,
+    (machine, server, offset): (u32, &str, i64),
+    history: bool,
+    new: &Membership,
+) -> Result<(), Failure> {
     let mut state = MachineState {
-        machine: enrolled.machine,
+        machine,
         server: server.to_owned(),
-        offset: client.offset,
+        offset,
         caught_up: SystemClock.unix_ms(),
         documents: 0,
         suspended: None,
@@ -62,10 +102,9 @@ pub async fn enroll_at(
         };
         state.stores.insert(store.id.clone(), ShippedStore::begin(behind));
     }
-    keep(paths, &new)?;
+    keep(paths, new)?;
     machine_files::use_next_key(paths)?;
-    machine_files::keep_state(paths, &state)?;
-    Ok(new)
+    machine_files::keep_state(paths, &state)
 }
 
 /// What this machine is called.

@@ -7,17 +7,16 @@ use eclusa::{
     audit::{Clock as _, SystemClock},
 };
 use eclusa_fleet::{
-    DocumentKind, MachineState, ShippedStore,
+    DocumentKind, MAX_SHIPPED, MachineState, RequestFailure, ShipStep, ShippedStore, Shipper,
     mirror::Ack,
     wire::{ForkedChain, InForce, NumberedDocuments, SyncAnswer, SyncRequest},
 };
 use reqwest::Method;
 
 use super::{
-    client::{REQUEST_TIME, RequestFailure, ServerClient},
+    client::{REQUEST_TIME, ServerClient},
     messages,
     mirror::{self, Mirroring},
-    ship::{MAX_RECORDS, ShipStep, Shipper},
 };
 use crate::{
     context::AppContext,
@@ -114,7 +113,7 @@ impl Synchroniser {
         for store in self.stores.iter() {
             let state = self.state.stores.entry(store.id.clone());
             let state = state.or_insert_with(|| ShippedStore::begin(Default::default()));
-            let limit = self.limits.entry(store.id.clone()).or_insert(MAX_RECORDS);
+            let limit = self.limits.entry(store.id.clone()).or_insert(MAX_SHIPPED);
             let mut shipper =
                 Shipper { id: &store.id, workspace: &store.workspace, log: &*store.store, limit };
             loop {
@@ -229,18 +228,7 @@ impl Synchroniser {
         };
         self.state.suspended = None;
         (self.acks, self.again, self.refused) = (Vec::new(), true, false);
-        for state in self.state.stores.values_mut().filter(|it| it.stopped.is_none()) {
-            let Some(chain) = state.chain else { continue };
-            // What the server lost is mirrored again.
-            state.mirrored = answer.mirrored.get(&chain).map_or(0, |it| state.mirrored.min(*it));
-            match answer.chains.iter().find(|it| it.chain == chain) {
-                Some(found) if found.stopped.is_some() => state.stopped.clone_from(&found.stopped),
-                // Its records were lost there: `/v1/chains` says from where to go on.
-                Some(found) if found.head.seq < state.shipped.seq => state.chain = None,
-                Some(_) => {}
-                None => (state.chain, state.shipped) = (None, state.begins.clone()),
-            }
-        }
+        self.state.hear(&answer);
         if answer.documents != self.state.documents {
             let held = super::look(&self.paths).ok().flatten().and_then(|it| it.membership.ok());
             let policy = held.map_or(0, |it| it.policy().heading().version);

@@ -8,6 +8,7 @@ mod enroll;
 mod inbox;
 mod init;
 mod invite;
+mod job;
 #[cfg(feature = "fleet-server")]
 mod keys;
 #[cfg(feature = "fleet-server")]
@@ -30,6 +31,7 @@ mod status;
 #[cfg(feature = "fleet-server")]
 mod trail;
 mod verify;
+mod watch;
 
 use crate::{
     failure::{Exit, Failure},
@@ -114,6 +116,7 @@ pub(crate) enum FleetCommand {
     #[cfg(feature = "fleet-server")]
     Export(trail::ExportArgs),
     Verify(verify::FleetVerifyArgs),
+    Watch(watch::WatchArgs),
 }
 
 pub(super) async fn run(global: &Global, args: FleetArgs) -> Result<Exit, Failure> {
@@ -169,6 +172,7 @@ pub(super) async fn run(global: &Global, args: FleetArgs) -> Result<Exit, Failur
         #[cfg(feature = "fleet-server")]
         FleetCommand::Export(args) => trail::export(args).await?,
         FleetCommand::Verify(args) => verify::run(args, global.json, &mut screen)?,
+        FleetCommand::Watch(args) => watch::run(args, global.json, &mut screen).await?,
         FleetCommand::Status => status::run(&Paths::find(global)?, global.json, &mut screen)?,
     };
     screen.flush()?;

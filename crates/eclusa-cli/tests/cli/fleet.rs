@@ -15,8 +15,10 @@ use crate::world::{Ran, World};
 mod attacks;
 mod dev;
 mod docs;
+mod failures;
 mod inbox;
 mod inbox_attacks;
+mod jobs;
 mod notify;
 mod office;
 mod operations;
@@ -31,6 +33,7 @@ mod stale;
 mod trail;
 mod trail_attacks;
 mod verify;
+mod watch;
 
 /// What an administrator has: keys, and the file with all documents.
 struct Fleet {

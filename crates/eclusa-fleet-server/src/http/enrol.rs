@@ -44,7 +44,7 @@ pub(super) async fn enrol(
     let machine = machine.ok_or_else(|| {
         refused(&"the invite was used as often as it may be; make another one with `eclusa fleet invite`")
     })?;
-    let offered = documents.offer(key, 0).map(|it| it.documents.clone());
+    let offered = documents.offer((key, &invite.labels), 0).map(|it| it.documents.clone());
     let documents = offered.unwrap_or_else(|| documents.held.documents().clone());
     Ok(json(StatusCode::OK, &Enrolled { machine, documents, now }))
 }

@@ -2,15 +2,16 @@
 
 use eclusa::{Hash, audit::Head};
 use eclusa_fleet::{
-    shipment::{self, MAX_SHIPMENT, ShipmentError},
-    wire::{ChainHead, ChainRequest},
+    shipment::{MAX_SHIPMENT, ShipmentError},
+    wire::ChainRequest,
 };
 use hyper::{Request, StatusCode, body::Incoming};
 
 use super::{Answer, FromMachine, HttpRefusal, MAX_BODY, from_machine, json, read_json};
 use crate::{
+    receive::{ShipmentRefusal, receive},
     server::FleetServer,
-    store::{call_fields, chains, ship::CheckedShipment},
+    store::chains,
 };
 
 /// The highest number of a record, which the database can still count on from.
@@ -45,32 +46,32 @@ pub(super) async fn ship(
             "`chain`, `before` and `previous` must say where the shipment belongs",
         )
     })?;
-    let records = shipment::unpack(&body, before).map_err(|err| {
-        let status = match err {
-            ShipmentError::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            _ => StatusCode::UNPROCESSABLE_ENTITY,
-        };
-        HttpRefusal::new(status, err)
-    })?;
-    let last = records.last().map_or(before, |it| Head { seq: it.seq, hash: it.hash });
-    let (calls, late) = call_fields::of_records(&records);
-    let (machine, body) = (machine.id, body.to_vec());
-    let shipment = CheckedShipment { machine, chain, before, last, body, calls, late };
-    if server.ship(shipment).await? {
-        server.metrics.kept_records(records.len());
-        return Ok(json(StatusCode::OK, &ChainHead::from(last)));
-    }
-    let Some(found) = chains::find(&server.database, machine, chain).await? else {
-        return Err(HttpRefusal::new(
+    let (last, records) =
+        receive(server, (machine.id, chain), before, body.to_vec()).await.map_err(refused)?;
+    server.metrics.kept_records(records);
+    Ok(json(StatusCode::OK, &last))
+}
+
+/// As machines are told.
+pub(crate) fn refused(refusal: ShipmentRefusal) -> HttpRefusal {
+    match refusal {
+        ShipmentRefusal::Unusable(err @ ShipmentError::TooLarge) => {
+            HttpRefusal::new(StatusCode::PAYLOAD_TOO_LARGE, err)
+        }
+        ShipmentRefusal::Unusable(err) => HttpRefusal::new(StatusCode::UNPROCESSABLE_ENTITY, err),
+        ShipmentRefusal::NoChain => HttpRefusal::new(
             StatusCode::NOT_FOUND,
             "this machine has no such chain; begin it with `POST /v1/chains`",
-        ));
-    };
-    if let Some(why) = found.stopped {
-        return Err(HttpRefusal::new(StatusCode::LOCKED, format!("the chain is stopped: {why}")));
+        ),
+        ShipmentRefusal::Stopped(why) => {
+            HttpRefusal::new(StatusCode::LOCKED, format!("the chain is stopped: {why}"))
+        }
+        ShipmentRefusal::OtherHead(head) => {
+            let why = "the chain is at another record; go on from there";
+            HttpRefusal::new(StatusCode::CONFLICT, why).with_head(head)
+        }
+        ShipmentRefusal::Failed(err) => err.into(),
     }
-    let why = "the chain is at another record; go on from there";
-    Err(HttpRefusal::new(StatusCode::CONFLICT, why).with_head(found.head))
 }
 
 /// Where a shipment belongs: its chain, and the head behind which it begins.

@@ -1,5 +1,7 @@
 //! The documents of the fleet: every bundle that was pushed, numbered. What is in them is checked whenever it is read.
 
+use std::collections::BTreeMap;
+
 use eclusa_fleet::{DocumentBundle, FleetAnchor, MachinePublicKey, Membership, TakenDocuments};
 use tokio_postgres::types::Type;
 
@@ -25,7 +27,11 @@ pub(crate) struct CurrentDocuments {
 
 impl CurrentDocuments {
     /// What a machine is offered, on which this version is in force.
-    pub(crate) fn offer(&self, machine: MachinePublicKey, in_force: u64) -> Option<&Offer> {
+    pub(crate) fn offer(
+        &self,
+        machine: (MachinePublicKey, &BTreeMap<String, String>),
+        in_force: u64,
+    ) -> Option<&Offer> {
         self.offers.iter().find(|it| it.is_for(machine, in_force))
     }
 }
@@ -65,7 +71,7 @@ pub(crate) async fn push(
 ) -> Result<CurrentDocuments, ServerError> {
     let usable = |_, _: &_| Ok(());
     let (held, taken) = current.held.take(offered, anchor, (now, ANY_PROGRAM), usable)?;
-    match (taken, staging) {
+    match (taken, &staging) {
         (TakenDocuments::Unchanged, None) => return Ok(current.clone()),
         (TakenDocuments::Unchanged, Some(_)) => {
             return Err(ServerError::Schema(

@@ -1,5 +1,7 @@
 //! Machines: let in by an invite, known by their key.
 
+use std::collections::BTreeMap;
+
 use eclusa_fleet::{
     Invite, MachinePublicKey,
     wire::{InForce, SyncRequest},
@@ -16,6 +18,8 @@ const MAX_TIME: u64 = 4_102_444_800_000;
 pub(crate) struct KnownMachine {
     pub(crate) id: u32,
     pub(crate) key: [u8; 32],
+    /// The labels of its invite, or of its job.
+    pub(crate) labels: BTreeMap<String, String>,
     /// Why nothing is taken from it, if nothing is.
     pub(crate) stopped: Option<String>,
 }
@@ -62,14 +66,14 @@ pub(crate) async fn find(
     machine: u32,
 ) -> Result<Option<KnownMachine>, ServerError> {
     let id = i32::try_from(machine).unwrap_or(0);
-    let sql = "select id, key, stopped from machines where id = $1";
+    let sql = "select id, key, stopped, labels::text from machines where id = $1";
     let rows = database.query(sql, &[(&id, Type::INT4)]).await?;
     Ok(rows.first().and_then(read))
 }
 
 /// Machines that changed within the last seconds.
 pub(crate) async fn changed(database: &Database) -> Result<Vec<KnownMachine>, ServerError> {
-    let sql = "select id, key, stopped from machines where changed > now() - interval '1 minute'";
+    let sql = "select id, key, stopped, labels::text from machines where changed > now() - interval '1 minute'";
     let rows = database.query(sql, &[]).await?;
     Ok(rows.iter().filter_map(read).collect())
 }
@@ -77,7 +81,8 @@ pub(crate) async fn changed(database: &Database) -> Result<Vec<KnownMachine>, Se
 fn read(row: &tokio_postgres::Row) -> Option<KnownMachine> {
     let id = u32::try_from(row.get::<_, i32>(0)).ok()?;
     let key = row.get::<_, &[u8]>(1).try_into().ok()?;
-    Some(KnownMachine { id, key, stopped: row.get(2) })
+    let labels = serde_json::from_str(row.get(3)).unwrap_or_default();
+    Some(KnownMachine { id, key, labels, stopped: row.get(2) })
 }
 
 /// Notes what a machine says of itself.

@@ -1,5 +1,7 @@
 //! Offers: which of the signed versions each machine is handed. The server chooses that, and nothing else.
 
+use std::collections::BTreeMap;
+
 use eclusa_fleet::{DocumentBundle, FleetAnchor, MachinePublicKey, Membership, rollout_place};
 use tokio_postgres::types::Type;
 
@@ -28,9 +30,14 @@ impl Offer {
     }
 
     /// Whether it is for this machine. What is in force on a machine stays its offer: nobody is sent back.
-    pub(crate) fn is_for(&self, machine: MachinePublicKey, in_force: u64) -> bool {
+    pub(crate) fn is_for(
+        &self,
+        (machine, labels): (MachinePublicKey, &BTreeMap<String, String>),
+        in_force: u64,
+    ) -> bool {
         let Some(stage) = &self.stage else { return true };
-        let is_early = !stage.held && rollout_place(machine, stage.version) < stage.percent;
+        let by_place = || rollout_place(machine, stage.version) < stage.percent;
+        let is_early = !stage.held && (by_place() || stage.has_wave_of(labels));
         is_early || in_force == self.version
     }
 }

@@ -57,14 +57,17 @@ order by m.id";
     let time = |row: &Row, at: usize| row.get::<_, Option<i64>>(at).map(big);
     let read = |row: &Row| {
         let in_force = time(row, 4);
+        let labels: BTreeMap<String, String> = serde_json::from_str(row.get(2)).unwrap_or_default();
         let key = row.get::<_, &[u8]>(12).try_into().map(MachinePublicKey).ok()?;
+        let offered =
+            current.offer((key, &labels), in_force.unwrap_or(0)).map_or(0, |it| it.version);
         Some(FleetMachine {
             id: u32::try_from(row.get::<_, i32>(0)).ok()?,
             name: row.get(1),
-            labels: serde_json::from_str(row.get(2)).unwrap_or_default(),
+            labels,
             program: row.get(3),
             in_force,
-            offered: current.offer(key, in_force.unwrap_or(0)).map_or(0, |it| it.version),
+            offered,
             cannot_load: time(row, 13).zip(row.get(14)),
             seen: time(row, 5),
             stale: row.get(6),

@@ -1,14 +1,18 @@
 //! Rollouts: how far each version of the policy is offered, changed by hand, by the clock, and by machines that cannot
 //! load it.
 
+use std::collections::BTreeMap;
+
 use tokio_postgres::{Row, types::Type};
 
 use super::machines::text;
 use crate::{Database, ServerError, database::Parameter};
 
 /// How far a version is to be offered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Staging {
+    /// To the machines with this label, such as `team=web`, beside those that it is offered to already.
+    Wave(String),
     /// To so many of a hundred machines.
     Percent(u8),
     /// To everyone in the end, in five steps within so many seconds.
@@ -23,6 +27,8 @@ pub(crate) struct RolloutStage {
     /// The version that decides who is among the first.
     pub(crate) version: u64,
     pub(crate) percent: u8,
+    /// Labels whose machines are offered it, whatever their place is.
+    pub(crate) waves: Vec<String>,
     pub(crate) held: bool,
     pub(crate) why: Option<String>,
 }
@@ -30,6 +36,15 @@ pub(crate) struct RolloutStage {
 impl RolloutStage {
     pub(crate) fn is_for_everyone(&self) -> bool {
         self.percent >= 100 && !self.held
+    }
+
+    /// Whether a machine with these labels is of a wave.
+    pub(crate) fn has_wave_of(&self, labels: &BTreeMap<String, String>) -> bool {
+        let is = |wave: &String| {
+            wave.split_once('=')
+                .is_some_and(|(name, value)| labels.get(name).is_some_and(|it| it == value))
+        };
+        self.waves.iter().any(is)
     }
 }
 
@@ -41,7 +56,7 @@ else greatest(percent, least(100, 20 * (1 + floor(4 * extract(epoch from now() -
 /// The newest rollouts.
 pub(crate) async fn newest(database: &Database) -> Result<Vec<RolloutStage>, ServerError> {
     let sql = format!(
-        "select number, version, {REACHED}, held, why from rollouts order by number desc limit 50"
+        "select number, version, {REACHED}, held, why, waves from rollouts order by number desc limit 50"
     );
     Ok(database.query(&sql, &[]).await?.iter().map(read).collect())
 }
@@ -54,6 +69,7 @@ fn read(row: &Row) -> RolloutStage {
         percent: u8::try_from(row.get::<_, i32>(2)).unwrap_or(0),
         held: row.get(3),
         why: row.get(4),
+        waves: row.get(5),
     }
 }
 
@@ -66,21 +82,23 @@ pub(crate) async fn insert(
 ) -> Result<bool, ServerError> {
     let big = |it: u64| i64::try_from(it).unwrap_or(i64::MAX);
     let (number, version) = (big(number), big(version));
-    let (percent, over) = match staging {
-        Staging::Percent(percent) => (i16::from(percent.min(100)), None),
-        Staging::Over(seconds) => (0, Some(big(seconds))),
+    let (percent, over, waves) = match staging {
+        Staging::Percent(percent) => (i16::from(percent.min(100)), None, Vec::new()),
+        Staging::Over(seconds) => (0, Some(big(seconds)), Vec::new()),
+        Staging::Wave(label) => (0, None, vec![label]),
     };
     let sql = "
 with kept as (
   insert into documents (number, text)
   select $1, $2 where not exists (select from documents where number >= $1) on conflict do nothing returning number)
-insert into rollouts (number, version, percent, over_seconds) select number, $3, $4, $5 from kept returning 1";
-    let values: [Parameter<'_>; 5] = [
+insert into rollouts (number, version, percent, over_seconds, waves) select number, $3, $4, $5, $6 from kept returning 1";
+    let values: [Parameter<'_>; 6] = [
         (&number, Type::INT8),
         (&held, Type::TEXT),
         (&version, Type::INT8),
         (&percent, Type::INT2),
         (&over, Type::INT8),
+        (&waves, Type::TEXT_ARRAY),
     ];
     Ok(!database.query(sql, &values).await?.is_empty())
 }
@@ -100,6 +118,13 @@ pub(crate) async fn widen(
                  where number = $1 and {REACHED} <= $2 returning 1"
             );
             database.query(&sql, &[(&number, Type::INT8), (&percent, Type::INT2)]).await?
+        }
+        Staging::Wave(label) => {
+            let sql = format!(
+                "update rollouts set percent = {REACHED}, over_seconds = null, waves = array_append(waves, $2),
+                 held = false, why = null where number = $1 and (held or $2 <> all (waves)) returning 1"
+            );
+            database.query(&sql, &[(&number, Type::INT8), (&label, Type::TEXT)]).await?
         }
         Staging::Over(seconds) => {
             let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);

@@ -96,10 +96,20 @@ fn leaf(machine: i32, store: &str, seq: i64, bytes: &[u8]) -> Result<HeadLeaf, S
 
 /// All leaves up to this size, as hashes in the tree.
 pub(crate) async fn leaves(database: &Database, size: u64) -> Result<Vec<TreeHash>, ServerError> {
-    let size = i64::try_from(size).unwrap_or(i64::MAX);
+    range(database, 0, size).await
+}
+
+/// Leaves from one on up to another, as hashes in the tree.
+pub(crate) async fn range(
+    database: &Database,
+    from: u64,
+    to: u64,
+) -> Result<Vec<TreeHash>, ServerError> {
+    let big = |it: u64| i64::try_from(it).unwrap_or(i64::MAX);
     let sql = "
-select c.machine, c.store, l.seq, l.hash from leaves l join chains c on c.id = l.chain where l.n < $1 order by l.n";
-    let rows = database.query(sql, &[(&size, Type::INT8)]).await?;
+select c.machine, c.store, l.seq, l.hash from leaves l join chains c on c.id = l.chain
+where l.n >= $1 and l.n < $2 order by l.n";
+    let rows = database.query(sql, &[(&big(from), Type::INT8), (&big(to), Type::INT8)]).await?;
     rows.iter()
         .map(|it| Ok(leaf(it.get(0), it.get(1), it.get(2), it.get(3))?.tree_hash()))
         .collect()

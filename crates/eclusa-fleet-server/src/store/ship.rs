@@ -3,21 +3,48 @@
 use std::collections::BTreeSet;
 
 use eclusa::audit::Head;
+use eclusa_fleet::shipment::{self, ShipmentError};
 use tokio_postgres::types::Type;
 
-use super::call_fields::{CallRow, LateEnd};
+use super::call_fields::{self, CallRow, LateEnd};
 use crate::{Database, ServerError, database::Parameter};
 
 /// A shipment that was checked: its hashes were computed from the bytes that came.
-pub(crate) struct CheckedShipment {
+pub struct CheckedShipment {
     pub(crate) machine: u32,
     pub(crate) chain: u32,
     pub(crate) before: Head,
-    pub(crate) last: Head,
+    last: Head,
+    records: usize,
     /// As it came, compressed.
     pub(crate) body: Vec<u8>,
-    pub(crate) calls: Vec<CallRow>,
-    pub(crate) late: Vec<LateEnd>,
+    calls: Vec<CallRow>,
+    late: Vec<LateEnd>,
+}
+
+impl CheckedShipment {
+    /// Checks what came: the bytes of a shipment of this chain of this machine, which begins behind this head.
+    pub fn check(
+        (machine, chain): (u32, u32),
+        before: Head,
+        body: Vec<u8>,
+    ) -> Result<CheckedShipment, ShipmentError> {
+        let records = shipment::unpack(&body, before)?;
+        let last = records.last().map_or(before, |it| Head { seq: it.seq, hash: it.hash });
+        let (calls, late) = call_fields::of_records(&records);
+        let records = records.len();
+        Ok(CheckedShipment { machine, chain, before, last, records, body, calls, late })
+    }
+
+    /// Its last record.
+    pub fn last(&self) -> Head {
+        self.last
+    }
+
+    /// How many records it has.
+    pub fn records(&self) -> usize {
+        self.records
+    }
 }
 
 /// INVARIANT: the only statement that moves a head. A shipment counts if its chain is the machine's, goes on, and is
@@ -50,7 +77,7 @@ ended as (
 select chain from kept";
 
 /// Keeps these shipments, at most one of each chain, and says which chains moved.
-pub(crate) async fn ship(
+pub async fn ship(
     database: &Database,
     shipments: &[CheckedShipment],
 ) -> Result<BTreeSet<u32>, ServerError> {

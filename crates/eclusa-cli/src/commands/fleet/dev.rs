@@ -139,8 +139,14 @@ pub(super) async fn run(
     })?;
     let url = format!("http://{}", listener.local_addr().map_err(Failure::failed)?);
     let seal_key = publication::keys(&[files.key("seal")])?.pop();
-    let (seal_every, urls) = (SEAL_EVERY, Vec::new());
-    let options = ServerOptions { database, seal_key, seal_every, operations: None, urls };
+    let options = ServerOptions {
+        database,
+        seal_key,
+        seal_every: SEAL_EVERY,
+        operations: None,
+        urls: Vec::new(),
+        fetch_keys: Some(super::serve::fetch_keys()),
+    };
     let (end, ended) = oneshot::channel::<()>();
     let stop = async {
         // Whoever dropped the other end has ended, too.

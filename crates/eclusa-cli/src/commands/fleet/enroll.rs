@@ -7,6 +7,7 @@ use eclusa_fleet::{EnrolmentCode, FleetAnchor, TakenDocuments, time_text};
 use serde_json::json;
 use toml_edit::{DocumentMut, Item, Table, value};
 
+use super::job::JobArgs;
 use crate::{
     failure::{Exit, Failure},
     fleet::{self, Synchroniser, Turn},
@@ -18,9 +19,19 @@ use crate::{
 
 /// Enter a fleet, with a code of `eclusa fleet invite`
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  eclusa fleet enroll CODE
+  eclusa fleet enroll --oidc https://fleet.example --fleet acme --root sha256:DIGEST
+                                                    a job of CI, by the token of its platform: no secret anywhere
+
+Which jobs may enrol, and what they are then, the signed policy says in its enroll.toml.")]
 pub(crate) struct EnrollArgs {
     /// The code
-    code: String,
+    #[arg(required_unless_present = "oidc")]
+    code: Option<String>,
+    #[command(flatten)]
+    job: JobArgs,
     /// At a server: which records from before are shipped
     #[arg(long, value_name = "WHICH", default_value = "none", value_parser = ["none", "all"])]
     history: String,
@@ -46,7 +57,8 @@ impl EnrollArgs {
     /// With this code, and without records from before.
     #[cfg(feature = "fleet-server")]
     pub(super) fn with_code(code: &EnrolmentCode) -> EnrollArgs {
-        EnrollArgs { code: code.to_string(), history: "none".to_owned() }
+        let (code, job) = (Some(code.to_string()), JobArgs::default());
+        EnrollArgs { code, job, history: "none".to_owned() }
     }
 }
 
@@ -55,11 +67,17 @@ pub(super) async fn run(
     args: EnrollArgs,
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
-    let code: EnrolmentCode = args.code.parse().map_err(Failure::usage)?;
-    let root = code.root.parse().map_err(Failure::usage)?;
-    // What the server hands out comes from there.
-    let from = code.server.is_none().then(|| code.from.clone());
-    let anchor = FleetAnchor { name: code.fleet.clone(), root, from };
+    let code: Option<EnrolmentCode> =
+        args.code.map(|it| it.parse()).transpose().map_err(Failure::usage)?;
+    let anchor = match &code {
+        None => args.job.anchor(paths)?,
+        Some(code) => {
+            let root = code.root.parse().map_err(Failure::usage)?;
+            // What the server hands out comes from there.
+            let from = code.server.is_none().then(|| code.from.clone());
+            FleetAnchor { name: code.fleet.clone(), root, from }
+        }
+    };
     let before = fleet::look(paths)?;
     if let Some(it) = &before
         && (it.anchor.name != anchor.name || (it.mandatory && it.anchor.root != anchor.root))
@@ -68,18 +86,24 @@ pub(super) async fn run(
         return Err(Failure::usage(format!("this machine is in the fleet `{name}` by {file}"))
             .hint("`eclusa fleet leave` first"));
     }
-    let new = match &code.server {
-        Some(server) => {
-            fleet::enroll_at(paths, (&code, server), &anchor, args.history == "all").await?
+    let history = args.history == "all";
+    let new = match (&code, &args.job.oidc) {
+        (Some(code), _) => match &code.server {
+            Some(server) => fleet::enroll_at(paths, (code, server), &anchor, history).await?,
+            None => fleet::enroll(paths, code, &anchor).await?,
+        },
+        (None, Some(server)) => {
+            let token = args.job.token(&anchor.name).await?;
+            fleet::enroll_job(paths, (&token, server), &anchor, history).await?
         }
-        None => fleet::enroll(paths, &code, &anchor).await?,
+        (None, None) => return Err(Failure::usage("pass a code, or `--oidc URL`")),
     };
     // A fleet that the administrator names needs no second word.
     if !before.is_some_and(|it| it.mandatory) {
         change_own(paths, |document| {
             let mut table = Table::new();
             table.insert("name", value(anchor.name.as_str()));
-            table.insert("root", value(format!("sha256:{root}")));
+            table.insert("root", value(format!("sha256:{}", anchor.root)));
             if let Some(from) = &anchor.from {
                 table.insert("from", value(from.as_str()));
             }

@@ -36,7 +36,7 @@ Examples:
 A policy is a directory of files like eclusa.toml: all.toml, team/web.toml. A file is for every machine, or for those \
 whose invite has the labels of its [fleet] for = { team = \"web\" }. On a machine each counts like \
 /etc/eclusa/eclusa.toml: nothing loosens it, and what is stricter elsewhere stands. A machine never goes back to a \
-lower version: to roll back, push the old content.")]
+lower version: to roll back, push the old content. enroll.toml says which jobs of CI may enrol by their platform's token.")]
 pub(crate) struct PushArgs {
     /// The directory with the files
     #[arg(required_unless_present = "renew")]
@@ -89,7 +89,8 @@ pub(super) async fn run(args: PushArgs, json: bool, screen: &mut Screen) -> Resu
         None => author.renew(kind, expires, &keys),
         Some(dir) => {
             let (needs, people_min, offline) = (args.needs, args.people_min, args.offline);
-            let payload = PolicyPayload { files: files(dir)?, needs, people_min, offline };
+            let enroll = super::job::enrolments(dir)?;
+            let payload = PolicyPayload { files: files(dir)?, needs, people_min, offline, enroll };
             author.policy(&payload, expires, &keys)
         }
     };
@@ -143,6 +144,9 @@ fn gather(dir: &Path, above: &str, files: &mut BTreeMap<String, String>) -> Resu
         let (path, kind) = (entry.path(), entry.file_type().map_err(|err| wrong(dir, &err))?);
         let name = entry.file_name().to_string_lossy().into_owned();
         if name.starts_with('.') {
+            continue;
+        }
+        if above.is_empty() && name == super::job::ENROLMENTS {
             continue;
         }
         if kind.is_dir() {

@@ -25,8 +25,11 @@ pub(crate) struct StagingArgs {
     /// Offer it to everyone within this time, in five steps
     #[arg(long, value_name = "TIME", requires = "database", conflicts_with = "percent")]
     over: Option<String>,
+    /// Offer it to the machines with this label at first
+    #[arg(long, value_name = "LABEL=VALUE", requires = "database", conflicts_with_all = ["percent", "over"])]
+    wave: Option<String>,
     /// Offer it to everyone at once, as is done unless something else is said
-    #[arg(long, requires = "database", conflicts_with_all = ["percent", "over"])]
+    #[arg(long, requires = "database", conflicts_with_all = ["percent", "over", "wave"])]
     now: bool,
 }
 
@@ -42,6 +45,7 @@ pub(super) struct StagedPush {
 Examples:
   eclusa fleet rollout --database URL               which versions are offered to how many
   eclusa fleet rollout --database URL --percent 20
+  eclusa fleet rollout --database URL --wave pool=ci    to the machines with that label, too
   eclusa fleet rollout --database URL --hold        to nobody who does not have it
   eclusa fleet rollout --database URL --documents documents.json --percent 5
                                                     hand over what two people have signed, to 5 of 100 machines at first
@@ -61,11 +65,14 @@ pub(crate) struct RolloutArgs {
     /// To everyone within this time, in five steps
     #[arg(long, value_name = "TIME", conflicts_with = "percent")]
     over: Option<String>,
+    /// To the machines with this label as well
+    #[arg(long, value_name = "LABEL=VALUE", conflicts_with_all = ["percent", "over"])]
+    wave: Option<String>,
     /// To nobody who does not have it
-    #[arg(long, conflicts_with_all = ["percent", "over"])]
+    #[arg(long, conflicts_with_all = ["percent", "over", "wave"])]
     hold: bool,
     /// To everyone
-    #[arg(long, conflicts_with_all = ["percent", "over", "hold"])]
+    #[arg(long, conflicts_with_all = ["percent", "over", "hold", "wave"])]
     everyone: bool,
 }
 
@@ -91,11 +98,21 @@ pub(crate) struct RollbackArgs {
 }
 
 /// What is asked for, if anything is.
-fn staging(percent: Option<u8>, over: Option<&str>) -> Result<Option<Staging>, Failure> {
-    Ok(match (percent, over) {
-        (Some(percent), _) => Some(Staging::Percent(percent)),
-        (None, Some(over)) => Some(Staging::Over((publication::span(over)? / 1_000).max(1))),
-        (None, None) => None,
+fn staging(
+    percent: Option<u8>,
+    over: Option<&str>,
+    wave: Option<&str>,
+) -> Result<Option<Staging>, Failure> {
+    Ok(match (percent, over, wave) {
+        (Some(percent), _, _) => Some(Staging::Percent(percent)),
+        (_, Some(over), _) => Some(Staging::Over((publication::span(over)? / 1_000).max(1))),
+        (_, _, Some(wave)) if wave.split_once('=').is_none_or(|it| it.0.is_empty()) => {
+            return Err(Failure::usage(format!(
+                "`{wave}` is not a label; write it like `team=web`"
+            )));
+        }
+        (_, _, Some(wave)) => Some(Staging::Wave(wave.to_owned())),
+        (None, None, None) => None,
     })
 }
 
@@ -103,7 +120,10 @@ impl StagingArgs {
     /// Reads what was typed, before anything is signed.
     pub(super) fn read(&self) -> Result<StagedPush, Failure> {
         let database = self.database.as_deref().map(Database::open).transpose().map_err(failed)?;
-        Ok(StagedPush { database, staging: staging(self.percent, self.over.as_deref())? })
+        Ok(StagedPush {
+            database,
+            staging: staging(self.percent, self.over.as_deref(), self.wave.as_deref())?,
+        })
     }
 }
 
@@ -140,12 +160,16 @@ async fn tell(database: &Database, screen: &mut Screen) -> Result<(), Failure> {
 }
 
 fn describe(it: &OfferedVersion) -> String {
-    let OfferedVersion { version, percent, held, why } = it;
+    let OfferedVersion { version, percent, waves, held, why } = it;
     let why = why.as_deref().unwrap_or("somebody said so");
+    let waves = match waves.is_empty() {
+        true => String::new(),
+        false => format!(", and to those with {}", waves.join(" or ")),
+    };
     match (held, percent) {
-        (true, _) => format!("policy {version}: held at {percent} of 100 machines: {why}"),
+        (true, _) => format!("policy {version}: held at {percent} of 100 machines{waves}: {why}"),
         (false, 100) => format!("policy {version}: offered to everyone"),
-        (false, _) => format!("policy {version}: offered to {percent} of 100 machines"),
+        (false, _) => format!("policy {version}: offered to {percent} of 100 machines{waves}"),
     }
 }
 
@@ -155,7 +179,7 @@ pub(super) async fn run(
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
     let database = Database::open(&args.database).map_err(failed)?;
-    let mut wanted = staging(args.percent, args.over.as_deref())?;
+    let mut wanted = staging(args.percent, args.over.as_deref(), args.wave.as_deref())?;
     if args.everyone {
         wanted = Some(Staging::Percent(100));
     }
@@ -174,7 +198,7 @@ pub(super) async fn run(
         return Ok(Exit::Done);
     }
     let offered = eclusa_fleet_server::offered(&database).await.map_err(failed)?;
-    let as_json = |it: &OfferedVersion| json!({"version": it.version, "percent": it.percent, "held": it.held, "why": it.why});
+    let as_json = |it: &OfferedVersion| json!({"version": it.version, "percent": it.percent, "waves": it.waves, "held": it.held, "why": it.why});
     let offered: Vec<Value> = offered.iter().map(as_json).collect();
     screen.json(&json!(offered))?;
     Ok(Exit::Done)

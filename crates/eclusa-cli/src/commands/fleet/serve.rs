@@ -1,9 +1,9 @@
 //! `eclusa fleet migrate`, `serve` and `maintain`: the server, over a PostgreSQL database.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use eclusa::audit::{Clock as _, SystemClock};
-use eclusa_fleet_server::{Database, Keep, ServerError, ServerOptions};
+use eclusa_fleet_server::{Database, FetchKeys, Keep, ServerError, ServerOptions};
 use tokio::net::TcpListener;
 
 use super::{notify::FleetNotifier, publication};
@@ -94,6 +94,11 @@ pub(super) async fn migrate(args: MigrateArgs, screen: &mut Screen) -> Result<Ex
     Ok(Exit::Done)
 }
 
+/// How the keys of platforms are fetched whose jobs enrol.
+pub(super) fn fetch_keys() -> FetchKeys {
+    Arc::new(|issuer: String| Box::pin(async move { crate::fleet::issuer_keys(&issuer).await }))
+}
+
 pub(super) async fn run(args: ServeArgs, screen: &mut Screen) -> Result<Exit, Failure> {
     let database = Database::open(&args.database).map_err(failed)?;
     let owner = args.admin_database.as_deref().map(Database::open).transpose().map_err(failed)?;
@@ -135,7 +140,8 @@ pub(super) async fn run(args: ServeArgs, screen: &mut Screen) -> Result<Exit, Fa
             None => std::future::pending().await,
         }
     };
-    let options = ServerOptions { database, seal_key, seal_every, operations, urls };
+    let fetch_keys = Some(fetch_keys());
+    let options = ServerOptions { database, seal_key, seal_every, operations, urls, fetch_keys };
     let maintaining = async {
         let Some(owner) = owner else { return std::future::pending().await };
         loop {

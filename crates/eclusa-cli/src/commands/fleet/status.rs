@@ -41,7 +41,8 @@ pub(super) fn run(paths: &Paths, json: bool, screen: &mut Screen) -> Result<Exit
         screen.json(&as_json(&standing, (stale, shipping), &settings))?;
         return Ok(exit);
     }
-    for line in standing.summary(SystemClock.unix_ms()).into_iter().chain(fleet::shipping(paths)) {
+    let summary = standing.summary(SystemClock.unix_ms()).into_iter();
+    for line in summary.chain(fleet::owner(paths)).chain(fleet::shipping(paths)) {
         let style = if line.contains(": stale") { Style::Bad } else { Style::Plain };
         screen.styled(style, &sanitize(&line))?;
     }

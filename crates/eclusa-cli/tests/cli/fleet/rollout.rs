@@ -318,3 +318,45 @@ fn a_push_says_what_it_newly_permits() {
         ["changes fleet.for.team", "loosens limits.time", "tightens mode", "tightens rules"]
     );
 }
+
+#[test]
+fn a_wave_is_of_the_machines_with_a_label() {
+    let Some(trail) = Trail::new() else { return };
+    let labelled = |label: &str| {
+        let code = trail.code_of(&["--label", label]);
+        let machine = worker();
+        let ran = machine.eclusa(&["fleet", "enroll", &code]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        machine
+    };
+    let (ci, laptop, runner) =
+        (labelled("pool=ci"), labelled("pool=laptop"), labelled("pool=runner"));
+    let ran = push(&trail, DENY_TIME, &["--wave", "pool=ci"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(
+        ran.out.contains("policy 2: offered to 0 of 100 machines, and to those with pool=ci\n"),
+        "{ran:?}"
+    );
+    until_in_force(&ci, 2);
+    for other in [&laptop, &runner] {
+        assert_eq!(sync(other).code, 0);
+        assert_eq!(in_force(other), 1);
+    }
+    let ran = rollout(&trail, &["--wave", "pool=runner"]);
+    assert!(ran.code == 0 && ran.out.contains("pool=ci or pool=runner"), "{ran:?}");
+    until_in_force(&runner, 2);
+    assert_eq!(sync(&laptop).code, 0);
+    assert_eq!(in_force(&laptop), 1);
+    assert_eq!(rollout(&trail, &["--wave", "pool=runner"]).code, 1, "it is offered there already");
+    assert_eq!(rollout(&trail, &["--wave", "ci"]).code, 2);
+    // Held: nobody new, whatever their label.
+    assert_eq!(rollout(&trail, &["--hold"]).code, 0);
+    until("the servers hear of it", || (in_force(&labelled("pool=ci")) == 1).then_some(()));
+    let late = labelled("pool=ci");
+    assert_eq!(in_force(&late), 1);
+    // The rest follows, and who has it keeps it.
+    assert_eq!(rollout(&trail, &["--everyone"]).code, 0);
+    until_in_force(&laptop, 2);
+    until_in_force(&late, 2);
+    assert_eq!(in_force(&ci), 2);
+}

@@ -75,6 +75,14 @@ impl Trail {
         code(&self.fleet, &self.server.url, uses)
     }
 
+    /// A code for one machine with these labels.
+    pub(super) fn code_of(&self, labels: &[&str]) -> String {
+        let args = [&["invite", "--server", &self.server.url, "--team", "web"], labels].concat();
+        let ran = self.fleet.signed(&args, "--documents", "enroll-1");
+        assert_eq!(ran.code, 0, "{ran:?}");
+        ran.out.split_whitespace().last().unwrap().to_owned()
+    }
+
     /// A machine that was enrolled at the server.
     pub(super) fn machine(&self) -> World {
         enrolled_at(&self.fleet, &self.server.url)

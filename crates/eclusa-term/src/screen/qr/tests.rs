@@ -26,7 +26,9 @@ fn has_finder(rows: &[Vec<bool>], left: usize, top: usize) -> bool {
 
 #[test]
 fn cameras_find_three_corners_with_light_around_them() {
-    for link in ["http://localhost:8378/pair#x", &format!("https://example.org/{}", "y".repeat(200))] {
+    for link in
+        ["http://localhost:8378/pair#x", &format!("https://example.org/{}", "y".repeat(200))]
+    {
         let rows = modules(&lines(link, Paint::always()).unwrap());
         let side = rows[0].len();
         let far = side - 2 - 7;

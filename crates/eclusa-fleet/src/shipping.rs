@@ -1,26 +1,73 @@
-//! Ships the records of one store: in order, one shipment in flight, and nothing is dropped.
+//! Ships the records of one store: in order, one shipment in flight, and nothing is dropped. The wire is somebody else's.
 
 use eclusa::{
     Record,
     audit::{Head, Log},
 };
-use eclusa_fleet::{
+
+use crate::{
     ShippedStore, shipment,
     wire::{ChainHead, ChainRequest, ChainState, RefusedRequest},
 };
-use reqwest::Method;
 
-use super::client::{REQUEST_TIME, RequestFailure, ServerClient};
-
-/// How many records a shipment has at most.
-pub(super) const MAX_RECORDS: usize = 500;
+/// How many records a shipment has at most, as a machine makes it.
+pub const MAX_SHIPPED: usize = 500;
 
 /// The largest shipment before it is compressed, in bytes, unless one record alone is larger.
 const MAX_BYTES: usize = 256 << 10;
 
+/// Why a request came to nothing.
+#[derive(Debug)]
+pub enum RequestFailure {
+    /// The server was not reached, or is busy: the same again, later.
+    Later {
+        /// What happened.
+        why: String,
+        /// Whether nothing came in time.
+        timed_out: bool,
+    },
+    /// It was refused.
+    Refused {
+        /// The status of the answer.
+        status: u16,
+        /// What the server says.
+        said: RefusedRequest,
+    },
+}
+
+impl RequestFailure {
+    /// In one sentence.
+    pub fn describe(&self) -> String {
+        match self {
+            RequestFailure::Later { why, .. } => why.clone(),
+            RequestFailure::Refused { status, said } => match said.error.is_empty() {
+                true => format!("the server answered {status}"),
+                false => said.error.clone(),
+            },
+        }
+    }
+}
+
+/// How records reach a server: at most once for each request, or not at all, and without an answer at times.
+pub trait TrailWire {
+    /// Begins a chain, or hears how far it is.
+    fn begin(
+        &mut self,
+        request: &ChainRequest,
+    ) -> impl Future<Output = Result<ChainState, RequestFailure>> + Send;
+
+    /// Sends a shipment of this chain that begins behind this head.
+    fn ship(
+        &mut self,
+        chain: u32,
+        before: Head,
+        packed: Vec<u8>,
+    ) -> impl Future<Output = Result<ChainHead, RequestFailure>> + Send;
+}
+
 /// What came of one step.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum ShipStep {
+pub enum ShipStep {
     /// Everything is at the server.
     CaughtUp,
     /// There is more to do, now.
@@ -30,19 +77,22 @@ pub(super) enum ShipStep {
 }
 
 /// A store to ship, and what is known of it.
-pub(super) struct Shipper<'a> {
-    pub(super) id: &'a str,
-    pub(super) workspace: &'a str,
-    pub(super) log: &'a dyn Log,
+pub struct Shipper<'a> {
+    /// What the store calls itself.
+    pub id: &'a str,
+    /// The workspace whose calls are recorded there.
+    pub workspace: &'a str,
+    /// Its records.
+    pub log: &'a dyn Log,
     /// How many records the next shipment has at most.
-    pub(super) limit: &'a mut usize,
+    pub limit: &'a mut usize,
 }
 
 impl Shipper<'_> {
     /// Begins the chain, or sends one shipment.
-    pub(super) async fn step(
+    pub async fn step(
         &mut self,
-        client: &mut ServerClient,
+        wire: &mut impl TrailWire,
         state: &mut ShippedStore,
     ) -> Result<ShipStep, String> {
         if state.stopped.is_some() {
@@ -50,7 +100,7 @@ impl Shipper<'_> {
         }
         let unread = |err| format!("the log of {} cannot be read: {err}", self.workspace);
         let Some(chain) = state.chain else {
-            return self.begin(client, state).await;
+            return self.begin(wire, state).await;
         };
         let shipped = head(&state.shipped)?;
         let end = self.log.head().map_err(unread)?;
@@ -70,14 +120,10 @@ impl Shipper<'_> {
         };
         let bodies = records.iter().map(|it| it.body.as_str());
         let packed = shipment::pack(bodies).map_err(|err| err.to_string())?;
-        let path =
-            format!("/v1/records?chain={chain}&before={}&previous={}", shipped.seq, shipped.hash);
-        let answer: Result<ChainHead, _> =
-            client.send(Method::POST, &path, packed, REQUEST_TIME).await;
-        match answer {
+        match wire.ship(chain, shipped, packed).await {
             Ok(kept) if kept == ChainHead::from(Head { seq: last.seq, hash: last.hash }) => {
                 state.shipped = kept;
-                *self.limit = (*self.limit * 2).min(MAX_RECORDS);
+                *self.limit = (*self.limit * 2).min(MAX_SHIPPED);
                 Ok(ShipStep::Moved)
             }
             Ok(_) => Ok(self.forked(state, "records were changed after they were written")),
@@ -96,7 +142,7 @@ impl Shipper<'_> {
     /// Begins the chain. Where the server has it already, what it has is compared.
     async fn begin(
         &self,
-        client: &mut ServerClient,
+        wire: &mut impl TrailWire,
         state: &mut ShippedStore,
     ) -> Result<ShipStep, String> {
         let request = ChainRequest {
@@ -104,8 +150,7 @@ impl Shipper<'_> {
             workspace: self.workspace.to_owned(),
             begins: state.begins.clone(),
         };
-        let begun: Result<ChainState, _> = client.post("/v1/chains", &request, REQUEST_TIME).await;
-        let begun = begun.map_err(|err| err.describe())?;
+        let begun = wire.begin(&request).await.map_err(|err| err.describe())?;
         state.chain = Some(begun.chain);
         if let Some(why) = begun.stopped {
             state.stopped = Some(why);

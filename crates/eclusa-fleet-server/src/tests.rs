@@ -1,0 +1,3 @@
+//! The server without a network and without PostgreSQL.
+
+mod simulation;
