@@ -251,7 +251,10 @@ fn mcp_wait_finds_its_call_after_a_restart() {
     let again = json!({"name": "wait", "arguments": {"id": id}});
     let told = client.ask("tools/call", again)["error"].clone();
     assert_eq!(told["code"], -32602, "{told}");
-    assert!(told["message"].as_str().unwrap().contains("a yes has applied"), "{told}");
+    assert!(
+        told["message"].as_str().unwrap().contains("its approved changes are applied"),
+        "{told}"
+    );
     assert_eq!(world.read("workspace/notes.txt"), "hello\n");
 }
 
