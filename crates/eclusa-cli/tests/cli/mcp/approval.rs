@@ -311,7 +311,7 @@ fn mcp_d12_a_question_that_is_dismissed_at_once_goes_to_the_queue() {
     wait_until("a question is dismissed at once", || {
         let result = dismissed(&mut client);
         assert_eq!(result["isError"], true, "{result}");
-        text(&result).contains("nobody has seen it")
+        text(&result).contains("dismissed the question unseen")
     });
     drop(client);
     let world = World::with("on_no_approver = \"queue\"\n");
