@@ -251,7 +251,7 @@ class Lines:
         self.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
     def next(self, wait=LONG):
-        """The next message; None where none comes or nobody is there any more."""
+        """The next message; None where none comes or the client has left."""
         try:
             line = self.lines.get(timeout=wait)
         except queue.Empty:

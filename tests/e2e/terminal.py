@@ -124,7 +124,7 @@ def main():
             raise SystemExit("FAILED: a row that was live stayed behind:\n%s" % screen(True))
         types("/rewind 2")
         answers("y")
-        sees("goes on from before turn 2", True)
+        sees("rewound to before turn 2", True)
         assert not os.path.exists(root + "/workspace/a.txt"), "the file is still there"
         own = running(root)
         assert own, "nobody to kill"

@@ -72,7 +72,7 @@ impl Allowances for StoredAllowances {
 pub fn rule(text: &str) -> Result<Rule, Failure> {
     let wrong = |what: &str| {
         Failure::usage(format!("an allowance is one rule: {what}")).hint(
-            "write `[[rules]]` with decision = \"allow\" and what it is about, and nothing else",
+            "write `[[rules]]` with decision = \"allow\" and its conditions, and nothing else",
         )
     };
     let table: toml_edit::DocumentMut =
@@ -89,7 +89,7 @@ pub fn rule(text: &str) -> Result<Rule, Failure> {
         return Err(wrong("it must allow"));
     }
     if !rule.has_conditions() {
-        return Err(wrong("it must say what it is about"));
+        return Err(wrong("it needs a condition: what it allows"));
     }
     let bounds = rule.validity();
     if bounds.times.is_some() || bounds.until.is_some() || !rule.exceptions().is_empty() {

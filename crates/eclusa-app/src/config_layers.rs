@@ -95,7 +95,8 @@ pub fn left_out(config: &Config, paths: &Paths) -> Option<String> {
     };
     let since = if trust::was_given(paths) { " since it was changed" } else { "" };
     Some(format!(
-        "{}:{}{more}: left out, because nobody has trusted this file{since}; what it denies or asks about holds. Read it, \
+        "{}:{}{more}: left out, because this file is not trusted{since}; its denials and questions \
+        still apply. Read it, \
          then `eclusa config trust`",
         first.file, first.line
     ))

@@ -64,7 +64,7 @@ pub struct ExecArgs {
     /// A host that it may reach, besides those of the configuration; repeatable
     #[arg(long, value_name = "HOST")]
     pub allow_net: Vec<String>,
-    /// Let what it leaves running go on as a job; `eclusa jobs` lists and ends it
+    /// Keep what it leaves running as a job; `eclusa jobs` lists and ends it
     #[arg(long)]
     pub keep: bool,
     /// Time limit, as `90`, `90s`, `2m` or `2h` [default: none]

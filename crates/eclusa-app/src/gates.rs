@@ -231,8 +231,8 @@ impl AppContext {
         self.gate(Surface::Check, parts)
     }
 
-    /// The gate that an undo passes: other tools, which no model is offered, and a person who has
-    /// said yes by typing the command.
+    /// The gate that an undo passes: other tools, which no model is offered, and a person who has approved by
+    /// typing the command.
     pub fn undo_gate(
         &self,
         store: &Arc<dyn Store>,

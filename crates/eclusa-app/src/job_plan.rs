@@ -60,7 +60,7 @@ fn sweep(place: &Path) {
         if lock.is_ok_and(|it| it.try_lock().is_ok())
             && let Err(err) = fs::remove_dir_all(entry.path())
         {
-            tracing::warn!("what a dry run has left cannot be removed: {err}");
+            tracing::warn!("leftovers of a dry run cannot be removed: {err}");
         }
     }
 }
@@ -69,7 +69,7 @@ impl Drop for Directory {
     #[expect(clippy::disallowed_methods, reason = "a directory of its own")]
     fn drop(&mut self) {
         if let Err(err) = fs::remove_dir_all(&self.path) {
-            tracing::warn!("what a dry run has left cannot be removed: {err}");
+            tracing::warn!("leftovers of a dry run cannot be removed: {err}");
         }
     }
 }
@@ -166,7 +166,7 @@ impl Plan {
         if calls.is_empty() {
             return Ok(say("The plan is empty: no call was made.")?);
         }
-        say("The plan. Nothing was applied, nobody was asked:")?;
+        say("The plan (nothing was applied, nobody was asked):")?;
         for (at, call) in calls.iter().enumerate() {
             say(&sanitize(&line(at + 1, call)))?;
         }

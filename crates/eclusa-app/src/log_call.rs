@@ -16,7 +16,7 @@ use crate::{
 /// The call with this number, which is known to be there.
 pub fn find(log: &dyn Log, number: u64) -> Result<CallRecord, Failure> {
     calls::call_with(log, number).map_err(Failure::failed)?.ok_or_else(|| {
-        Failure::failed(format!("call {number} is in what is kept for undo, but not in the log"))
+        Failure::failed(format!("call {number} is in the undo history, but not in the log"))
             .hint("`eclusa log verify` says whether the log is whole")
     })
 }

@@ -43,7 +43,7 @@ pub async fn open_model(
     }
     let settings = config.model(name).map_err(|near| {
         Failure::usage(unknown_model(name, near))
-            .hint("`eclusa models` lists them; `script:FILE` says what a file says")
+            .hint("`eclusa models` lists them; `script:FILE` plays a file")
     })?;
     open(workspace, settings).await
 }

@@ -57,7 +57,7 @@ pub async fn after_yes(
         return Ok(AfterYes::Left(queued.state));
     };
     let Some(directory) = queue.directory.clone() else {
-        let why = "nobody knows where this workspace is; `eclusa resume` there applies it";
+        let why = "the place of this workspace is not known; `eclusa resume` there applies it";
         return Err(Failure::failed(why));
     };
     let global = Global { workspace: Some(directory), ..global.clone() };

@@ -234,8 +234,8 @@ impl ExecTicket {
     pub fn misled(&self) -> Option<String> {
         let (name, _) = self.places.iter().find(|(name, value)| variable(name) != *value)?;
         Some(format!(
-            "`{name}` is not what it was for the hook that allowed this; have the agent give its \
-             commands the environment that it has itself"
+            "`{name}` differs from that of the hook that allowed this; let the agent pass its own \
+            environment to its commands"
         ))
     }
 

@@ -47,7 +47,7 @@ pub struct UndoArgs {
     /// Numbers of the calls, as `eclusa changes` lists them
     #[arg(value_name = "CALL", value_parser = call_number, conflicts_with_all = ["last", "turn", "since"])]
     pub calls: Vec<u64>,
-    /// Leave what was edited by hand since as it is, and undo the rest
+    /// Leave files alone that were edited by hand since, and undo the rest
     #[arg(long)]
     pub keep_mine: bool,
     /// Undo the latest change (default)

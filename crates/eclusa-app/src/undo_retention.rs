@@ -43,14 +43,14 @@ fn put_right(recovered: &Recovered) -> String {
     }
     for left in &recovered.left {
         told.push(format!(
-            "`{}` was changed by somebody else since and left alone; its old content is in `{}`",
+            "`{}` has changed since and was left alone; its old content is in `{}`",
             one_line(&left.path.to_string_lossy()),
             one_line(&left.kept.to_string_lossy())
         ));
     }
     if let Some(rescued) = &recovered.rescued {
         let kept = rescued.kept.as_ref().map_or_else(String::new, |kept| {
-            format!("; what it had written is in `{}`", one_line(&kept.to_string_lossy()))
+            format!("; its own version is in `{}`", one_line(&kept.to_string_lossy()))
         });
         let paths = rescued.paths;
         told.push(format!(

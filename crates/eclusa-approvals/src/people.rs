@@ -91,7 +91,7 @@ impl PersonKey {
 /// Somebody who may answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Person {
-    /// The name that goes on record.
+    /// The name in records.
     pub name: String,
     /// The groups that rules may name in place of people.
     #[serde(default)]

@@ -153,7 +153,8 @@ impl CallOutcome {
 /// What people are told of a call that waits: it goes on here, and nowhere else.
 fn waits(approval: u64) -> String {
     format!(
-        "waits for approval {approval}: `eclusa approvals yes {approval}`, and this session goes on with it, at once where it is open"
+        "waits for approval {approval}: `eclusa approvals yes {approval}`, and this session continues \
+        with it, at once if it is open"
     )
 }
 

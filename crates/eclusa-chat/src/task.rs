@@ -72,7 +72,7 @@ impl TaskTool {
         let text = |name: &str| job.args().get(name).and_then(Value::as_str).unwrap_or_default();
         let name = text("persona");
         let role = self.roles.iter().find(|it| it.persona.name == name);
-        let role = role.ok_or_else(|| ToolError::new(format!("nobody is called `{name}`")))?;
+        let role = role.ok_or_else(|| ToolError::new(format!("no persona is called `{name}`")))?;
         let model = role.model.clone().map_err(ToolError::new)?;
         let counted = parent.budgets.iter().any(|it| it.limits.money.is_some());
         if counted && model.profile().price.is_none() {

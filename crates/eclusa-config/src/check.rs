@@ -147,7 +147,8 @@ impl<'a> Check<'a> {
         let secret = path.ends_with(".key");
         let help = match secret {
             true => Some(
-                "never write the key itself here: `key = { env = \"NAME\" }` names the variable that holds it".to_owned(),
+                "never write the key itself here: `key = { env = \"NAME\" }` names its variable"
+                    .to_owned(),
             ),
             false => how_to_write(schema, value, path),
         };

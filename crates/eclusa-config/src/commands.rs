@@ -218,7 +218,7 @@ fn directory(written: &str) -> Result<PathBuf, String> {
         ));
     }
     if plain.split('/').any(|part| part == ".git") {
-        return Err(format!("`{written}` must stay staged: what is in it decides what git runs"));
+        return Err(format!("`{written}` must stay staged: its files decide what git runs"));
     }
     Ok(PathBuf::from(plain))
 }

@@ -97,7 +97,7 @@ fn check(config: &mut Config, layers: &[&Layer]) -> Vec<ConfigError> {
         };
         if tool.facts.needs_reverse_thinking && config.reverse_thinker.is_none() {
             wrong(
-                format!("`{}` needs reverse thinking, and nobody is set up to do it", tool.name),
+                format!("`{}` needs reverse thinking, and none is configured", tool.name),
                 "add `[reverse_thinker]` with a `model`, a `command` or a `url`, or leave `reverse_thinking` out",
             );
         }

@@ -168,7 +168,7 @@ fn read(
     }
     let by_people = matches!(kind, NotificationKind::Slack | NotificationKind::Ntfy);
     if let Some(answers) = it.answers.as_ref().filter(|it| it.it && by_people) {
-        let text = "only a webhook or a command is told of answers";
+        let text = "only a webhook or a command gets answers";
         source.wrong(Problem::new(&answers.span, text));
         return None;
     }

@@ -75,7 +75,7 @@ pub(super) fn requiring(
     };
     let need = match &it.need {
         Some(need) if need.it == 0 => {
-            source.wrong(Problem::new(&need.span, "somebody must say yes; write 1 or more"));
+            source.wrong(Problem::new(&need.span, "somebody must approve; write 1 or more"));
             return None;
         }
         need => need.as_ref().map_or(1, |it| usize::try_from(it.it).unwrap_or(usize::MAX)),
@@ -111,7 +111,9 @@ fn escalations(
             }
             (true, _, _) => "everybody may answer already; say who may first: `of`",
             (_, true, _) => "`of` names nobody",
-            (_, _, true) => "by then it is a no: `after` must be shorter than `within`",
+            (_, _, true) => {
+                "the question has expired by then: `after` must be shorter than `within`"
+            }
         };
         source.wrong(Problem::new(&written.span, wrong));
         return None;
@@ -153,7 +155,7 @@ pub(super) fn excepting(
 /// What a rule asks of effects.
 pub(super) fn effects(written: &Results, decision: Decision) -> Result<EffectConditions, String> {
     if decision == Decision::Stage {
-        return Err("what has effects to look at is staged by then; use allow, ask or deny".into());
+        return Err("a rule over effects cannot stage; use allow, ask or deny".into());
     }
     let count = |it: &Option<String>| it.as_deref().map(|it| amount(it, number)).transpose();
     let mut tests = EffectConditions::default();

@@ -73,7 +73,7 @@ pub(super) fn read(
         let reach = it.path.is_some() || it.access.is_some();
         if rule.decision() == Decision::Allow && reach {
             let text = "a rule that allows commands says nothing of paths";
-            let help = "leave `path` and `access` out, or say with `effects` what may come of it";
+            let help = "leave out `path` and `access`, or use `effects`";
             source.wrong(Problem::new(&condition.span, text).help(help));
         }
     }

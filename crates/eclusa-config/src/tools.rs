@@ -174,7 +174,7 @@ impl CommandTool {
         };
         Some(CommandTool {
             name: format!("{}.undo", self.name),
-            description: format!("Takes back what a call of `{}` did.", self.name),
+            description: format!("Undoes a call of `{}`.", self.name),
             command: self.undo.clone(),
             undo: Vec::new(),
             facts,

@@ -178,7 +178,7 @@ fn filter(input: Fields<'_>) -> Result<Option<String>, String> {
 /// Where names are looked for that fit a pattern.
 pub(crate) fn beneath(path: Option<&str>, pattern: &str) -> Result<Option<String>, String> {
     let start = start_of(pattern)
-        .ok_or_else(|| format!("nobody can tell where the pattern `{pattern}` leads"))?;
+        .ok_or_else(|| format!("it is not clear where the pattern `{pattern}` leads"))?;
     Ok(match (path, start.as_str()) {
         (path, ".") => path.map(str::to_owned),
         (Some(path), start) if !start.starts_with('/') => Some(format!("{path}/{start}")),

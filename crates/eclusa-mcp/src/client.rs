@@ -95,9 +95,8 @@ impl ClientProfile {
 }
 
 /// Said of a question that came back before anybody can have read it.
-const UNREAD: &str = "the client dismissed the question at once, so nobody has seen it; a person can \
-                      add an allow rule, or set `on_no_approver = \"queue\"` and answer with \
-                      `eclusa approvals`";
+const UNREAD: &str = "the client dismissed the question unseen; a person can add an allow rule, or set \
+`on_no_approver = \"queue\"` and answer with `eclusa approvals`";
 
 /// Puts questions to people through the MCP client that a call came from.
 ///

@@ -176,7 +176,7 @@ impl Gateway {
     pub fn conditions(&self) -> Vec<ServerStatus> {
         let condition = |it: &Arc<Upstream>| {
             let mut condition = it.condition();
-            let other = |uri| format!("`{uri}` is another server's: nobody gets it from this one");
+            let other = |uri| format!("`{uri}` belongs to another server");
             condition.remarks.extend(self.shadowed_uris(it).into_iter().map(other));
             condition.remarks.extend(it.withheld());
             condition

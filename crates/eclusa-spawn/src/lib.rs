@@ -216,7 +216,7 @@ async fn follow(
     let mut drained = false;
     let status = {
         let ending = async {
-            // A program that does not want its input may go on without it.
+            // A program that does not want its input may continue without it.
             feed(group, input).await;
             group.wait().await
         };

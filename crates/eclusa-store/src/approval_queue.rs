@@ -109,7 +109,9 @@ impl SqliteQueue {
                     return Ok(AnswerGiven { answer, by, question: Some(id), votes });
                 }
                 QuestionState::Pending => {}
-                QuestionState::Revoked => return over("the yes was taken back before it was used"),
+                QuestionState::Revoked => {
+                    return over("the approval was revoked before it was used");
+                }
                 QuestionState::Expired => {
                     let now = self.now();
                     let expiring = self.store.write_later(move |tx| rows::expire(tx, id, now));

@@ -61,7 +61,7 @@ pub enum StoreError {
     Full(PathBuf),
     /// Somebody else holds the lock.
     #[error(
-        "another process holds the lock of the log `{}` for too long: end it, or wait until it is done",
+        "another process has locked the log `{}` for too long: end it, or wait for it",
         .0.display()
     )]
     Busy(PathBuf),

@@ -136,7 +136,9 @@ impl Phrase {
             Phrase::Warning => ("warning:", "aviso:", "aviso:"),
             Phrase::OutputCut => ("output cut; `eclusa output {}` prints all of it", "saída cortada; `eclusa output {}` mostra tudo", "salida cortada; `eclusa output {}` la muestra completa"),
             Phrase::Applied => ("applied as call {}; `eclusa undo {}` undoes it", "alterações aplicadas (chamada {}); `eclusa undo {}` desfaz", "cambios aplicados (llamada {}); `eclusa undo {}` los deshace"),
-            Phrase::ApplyAfterAll => ("`eclusa changes apply {}` applies them after all", "`eclusa changes apply {}` aplica as alterações mesmo assim", "`eclusa changes apply {}` aplica los cambios de todos modos"),
+            Phrase::ApplyAfterAll => ("`eclusa changes apply {}` applies them anyway", "`eclusa changes \
+            apply {}` aplica as alterações mesmo assim", "`eclusa changes apply {}` aplica los cambios \
+            de todos modos"),
             Phrase::Discarded => ("changes discarded: nothing was changed", "alterações descartadas: nada foi alterado", "cambios descartados: no se cambió nada"),
             Phrase::Interrupted => ("interrupted: nothing was changed", "interrompido: nada foi alterado", "interrumpido: no se cambió nada"),
             Phrase::Undone => ("undone: {}", "desfeito: chamada {}", "deshecho: llamada {}"),

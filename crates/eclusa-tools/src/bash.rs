@@ -82,8 +82,8 @@ pub struct BashArgs {
     timeout: Option<u64>,
     /// The directory to start in, inside the workspace. Later commands start there too.
     cwd: Option<String>,
-    /// True to start it and go on, such as a server; `jobs` reads its output and ends it. What it
-    /// writes to the workspace is not applied.
+    /// True to leave it running, such as a server; `jobs` reads its output and ends it. Its changes to the
+    /// workspace are not applied.
     background: Option<bool>,
     /// What it is for, in a few words, for the person who may be asked.
     #[serde(rename = "description")]
@@ -326,8 +326,8 @@ fn can_be_reviewed(sandboxes: &Sandboxes, writes: Writes, mode: Mode) -> Result<
 }
 
 /// Told to a command that looks for processes, where some run that it cannot see.
-const ELSEWHERE: &str = "what runs in the background is in a sandbox of its own and is not seen \
-                         here: the tool `jobs` lists it, reads its output and ends it";
+const ELSEWHERE: &str = "a job in the background has a sandbox of its own and is not visible here: the \
+tool `jobs` lists it, reads its output and ends it";
 
 /// True when a command names a program that finds or ends processes.
 fn looks_for_processes(command: &str) -> bool {

@@ -36,8 +36,8 @@ impl TypedTool for Delete {
     const NAME: &'static str = "delete";
 
     fn description(&self, _: &Scene) -> String {
-        "Deletes a file of the workspace, or with `recursive` a directory and all that is in it. \
-         Of a link, the link itself is deleted and never what it leads to. Example: \
+        "Deletes a file of the workspace, or with `recursive` a directory and everything in it. Deletes \
+        a link itself, never its target. Example: \
          {\"path\": \"build/old.log\"}"
             .to_owned()
     }

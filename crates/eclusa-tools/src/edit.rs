@@ -35,7 +35,7 @@ pub struct EditArgs {
     /// The text that is there, exactly, with enough around it to be unique. Empty: the file is
     /// made.
     old_string: String,
-    /// The text that shall be there instead.
+    /// The text to replace it with.
     new_string: String,
     /// Replaces every occurrence.
     #[serde(skip_serializing_if = "Option::is_none")]

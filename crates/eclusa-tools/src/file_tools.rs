@@ -122,8 +122,7 @@ impl FileToolContext {
             true => {
                 let path = display_path(path);
                 Err(ToolError::new(format!(
-                    "`{path}` has changed since this conversation last read it, by somebody else; \
-                     nothing was changed; read it again, and then change what is there now"
+                    "`{path}` has changed since this session last read it; nothing was changed; read it again first"
                 )))
             }
         }

@@ -30,8 +30,8 @@ impl TypedTool for MakeDir {
     const NAME: &'static str = "make_dir";
 
     fn description(&self, _: &Scene) -> String {
-        "Makes a directory in the workspace, with those on the way to it. One that is there \
-         already is left as it is. `write` makes the directories that it needs by itself. \
+        "Makes a directory in the workspace, with those on the way to it. An existing one is left \
+        alone. `write` makes the directories that it needs by itself. \
          Example: {\"path\": \"src/api\"}"
             .to_owned()
     }
@@ -80,7 +80,7 @@ fn made(context: &FileToolContext, asked: &str) -> Result<Output, ToolError> {
 
 fn there(name: &str) -> Output {
     Output {
-        text: format!("the directory `{name}` is there already; nothing was changed"),
+        text: format!("the directory `{name}` exists already; nothing was changed"),
         data: Some(json!({"path": name, "made": 0})),
         ..Output::default()
     }

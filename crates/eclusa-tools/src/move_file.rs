@@ -85,7 +85,7 @@ fn moved(context: &FileToolContext, args: &MoveArgs) -> Result<Output, ToolError
     let (from, to) = (&source.path, &target.path);
     let (old_name, new_name) = (display_path(from), display_path(to));
     if from == to {
-        return Err(ToolError::new(format!("`{old_name}` is there already; name another path")));
+        return Err(ToolError::new(format!("`{old_name}` exists already; name another path")));
     }
     if to.starts_with(from) {
         return Err(ToolError::new(format!(

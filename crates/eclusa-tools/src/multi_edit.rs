@@ -38,7 +38,7 @@ pub struct MultiEditArgs {
 struct OneEdit {
     /// The text that is there, exactly, with enough around it to be unique.
     old_string: String,
-    /// The text that shall be there instead.
+    /// The text to replace it with.
     new_string: String,
     /// Replaces every occurrence.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -23,7 +23,7 @@ pub struct PagedOutput {
 /// Which output, and which part of it.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct OutputArgs {
-    /// What the answer that was cut says its output is kept as.
+    /// The reference that the cut answer names.
     reference: String,
     /// The first byte to show; 0 is the first there is.
     #[serde(default)]

@@ -79,9 +79,8 @@ impl TypedTool for Read {
 
     fn description(&self, _: &Scene) -> String {
         "Reads a file of the workspace: its lines, each with its number and a tab in front.\n\
-         Long files come in pages, and the end of a page says with which `offset` to go on. \
-         Notebooks are shown as cells, images as images; of other binary files it is said what \
-         they are. \
+         Long files come in pages, and the end of a page names the next `offset`. \
+         Notebooks are shown as cells, images as images; other binary files are described. \
          Example: {\"path\": \"src/main.rs\", \"offset\": 120, \"limit\": 40}"
             .to_owned()
     }
@@ -158,7 +157,7 @@ struct AwaitedFile {
 impl io::Read for AwaitedFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.unwatched.load(Ordering::Relaxed) {
-            true => Err(io::Error::other("nobody waits for it any more")),
+            true => Err(io::Error::other("the caller no longer waits for it")),
             false => self.file.read(buffer),
         }
     }

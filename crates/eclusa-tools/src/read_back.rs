@@ -141,7 +141,11 @@ fn describe_note(note: &Note) -> String {
             "would belong to {}:{} instead of {}:{}, which is not kept",
             after.0, after.1, before.0, before.1
         ),
-        Note::Since => "was changed by somebody else while the command ran: what they wrote there is replaced by what the command wrote, and an undo brings it back".to_owned(),
+        Note::Since => {
+            "was changed by another program while the command ran: the command's version \
+        replaced it, and an undo brings it back"
+                .to_owned()
+        }
         Note::Unread(why) => format!("cannot be read: {why}"),
         _ => "has an effect that has no name here".to_owned(),
     }

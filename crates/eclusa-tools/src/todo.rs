@@ -72,7 +72,7 @@ impl TypedTool for Todo {
     const NAME: &'static str = "todo";
 
     fn description(&self, _: &Scene) -> String {
-        "Keeps the list of what is to be done: with `todos` it is replaced, without it is shown.\n\
+        "Keeps a to-do list: with `todos` it is replaced, without it is shown.\n\
          Have one item in progress at a time. Example: {\"todos\": [{\"content\": \"run the \
          tests\", \"status\": \"in_progress\"}, {\"content\": \"write the changelog\", \
          \"status\": \"pending\"}]}"

@@ -79,7 +79,7 @@ impl TypedTool for ToolSearch {
 
     async fn run(&self, args: SearchArgs, _: &Job) -> Result<Output, ToolError> {
         let Some(registry) = self.registry.upgrade() else {
-            return Err(ToolError::new("the tools are not there any more; go on without"));
+            return Err(ToolError::new("these tools no longer exist; continue without them"));
         };
         let mut found = registry.search(&args.query, &self.scene);
         found.retain(|it| !registry.is_hidden(&it.tool));

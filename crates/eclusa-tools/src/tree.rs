@@ -32,8 +32,8 @@ pub(crate) fn tree(
                 if all.len() + waiting.len() >= ENTRIES {
                     let top = display_path(top);
                     return Err(ToolError::new(format!(
-                        "`{top}` holds more than {ENTRIES} things, too many for one call; take \
-                         the directories in it one by one"
+                        "`{top}` holds more than {ENTRIES} things, too many for one call; name its \
+                        directories one by one"
                     )));
                 }
                 let found = context.files.entry(asked(&path), 0).map_err(refused)?;
@@ -43,8 +43,7 @@ pub(crate) fn tree(
                 if size > BYTES {
                     let top = display_path(top);
                     return Err(ToolError::new(format!(
-                        "`{top}` holds more than {BYTES} bytes, too many for one call; take the \
-                         directories in it one by one"
+                        "`{top}` holds more than {BYTES} bytes, too many for one call; name its directories one by one"
                     )));
                 }
                 waiting.push((path, node));

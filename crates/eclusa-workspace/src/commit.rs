@@ -110,8 +110,8 @@ pub struct Committed {
 pub enum CommitError {
     /// What the changes rest on has changed. Nothing was written.
     #[error(
-        "nothing was written, because the workspace has changed since this was prepared: {}; \
-         read again what changed and prepare it again",
+        "nothing was written, because files have changed meanwhile: {}; \
+         read them again and repeat the call",
         conflict::list(.0)
     )]
     Conflicts(Vec<Conflict>),
@@ -145,8 +145,8 @@ pub enum CommitError {
     },
     /// The commit was taken back, except where somebody changed a path in the middle of it.
     #[error(
-        "{because}; it was taken back, except for {}, changed by somebody else in the middle of \
-         it; what was there before is kept in `{}`",
+        "{because}; it was rolled back, except for {}, which another program changed meanwhile; the old \
+        content is kept in `{}`",
         conflict::quoted(left),
         kept.display()
     )]

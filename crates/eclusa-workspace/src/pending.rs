@@ -113,10 +113,10 @@ pub enum PendingError {
         by: u64,
     },
     /// Somebody else applies it at this moment.
-    #[error("what call {0} did is being applied by somebody else at this moment")]
+    #[error("the changes of call {0} are being applied by another program right now")]
     Busy(u64),
     /// It is not what was written.
-    #[error("what is kept of call {call} is damaged: {why}")]
+    #[error("the kept changes of call {call} are damaged: {why}")]
     Damaged {
         /// The call.
         call: u64,
@@ -125,12 +125,12 @@ pub enum PendingError {
     },
     /// There is no room for it.
     #[error(
-        "there is no room to keep {0} bytes of changes until somebody answers; answer or refuse \
-         what waits (`eclusa approvals`), or apply them at once with a rule that allows it"
+        "there is no room to keep {0} bytes of changes until they are approved; answer the pending ones \
+        (`eclusa approvals`), or add a rule that allows them"
     )]
     Full(u64),
     /// The disk or the kernel refused.
-    #[error("what it would change cannot be kept: {0}")]
+    #[error("its changes cannot be kept: {0}")]
     Io(#[from] io::Error),
 }
 

@@ -123,7 +123,7 @@ pub enum SnapshotError {
     #[error("the workspace cannot be copied before the command runs: {0}")]
     Failed(#[from] IoFailure),
     /// The workspace is as it was, but there was no room for what the command changed.
-    #[error("the disk is full; the workspace is as it was before the command")]
+    #[error("the disk is full; the workspace was restored to its state before the command")]
     Dropped,
     /// The workspace is not as it was.
     #[error("the workspace could not be put back: {0}; this is tried again before the next change")]
@@ -204,7 +204,7 @@ impl Workspace {
         }
         let place = self.snapshot_place()?;
         let damaged = |why: &str| {
-            let why = format!("{why}; to keep the workspace as it is, remove this directory");
+            let why = format!("{why}; to keep the workspace as it is now, remove this directory");
             IoFailure::at("put the workspace back from", &path)(io::Error::other(why))
         };
         let journal = Journal::read(&place.dir).map_err(|_| damaged("its journal is damaged"))?;

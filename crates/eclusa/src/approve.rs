@@ -300,7 +300,7 @@ pub enum Answer {
     /// Go ahead, and do not ask again about edits of this workspace in this session, as in the mode
     /// auto-approve ([`Question::offers_edits`]).
     Edits,
-    /// Run it, and ask about what it changes ([`Question::offers_review`]).
+    /// Run it, and ask about its changes ([`Question::offers_review`]).
     Review,
     /// Go ahead, and never ask again for [`Question::grant`].
     Always,

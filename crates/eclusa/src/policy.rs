@@ -338,7 +338,7 @@ fn floors<'a>(
     if (said || shell) && !call.facts().stages && !judged {
         because.push(reason(Decision::Ask, Source::Floor, "shell", "it runs shell text"));
     } else if shell && !said {
-        let text = "it does not say what it runs";
+        let text = "the tool does not declare what it runs";
         because.push(reason(Decision::Ask, Source::Floor, "shell", text));
     }
     if unknown {

@@ -282,7 +282,8 @@ impl Stop {
                 ways(*by_rule)
             ),
             Stop::ApprovalExpired => {
-                return "nobody approved this call in time, so nothing was run; do not repeat it unless a person asks for it".into();
+                return "not run: nobody approved this call in time; do not repeat it unless a person \
+                asks for it".into();
             }
             Stop::Parked(id) => format!(
                 "this call waits for approval {id}, and nothing has run; after it is approved, `eclusa resume {id}` runs it, or the same call made again"
@@ -295,9 +296,9 @@ impl Stop {
             }
             Stop::Watched(judged) => match &**judged {
                 Stop::DryRun { verdict, would } => {
-                    format!("watched, and not held: {}", verdict.foretold(would))
+                    format!("watched, not enforced: {}", verdict.foretold(would))
                 }
-                other => format!("watched, and not held; otherwise: {}", other.message()),
+                other => format!("watched, not enforced; otherwise: {}", other.message()),
             },
             Stop::TimedOut(_)
             | Stop::Cancelled { ran: true }
@@ -314,7 +315,8 @@ impl Stop {
             }
             Stop::Discarded(because) => match **because {
                 Stop::Parked(id) => format!(
-                    "ran; its changes wait for approval {id} and are not applied: a yes applies exactly what was shown, and nothing runs again"
+                    "ran; its changes wait for approval {id}; approving it applies exactly what was \
+                    shown, without running anything again"
                 ),
                 Stop::RanAhead => return because.message(),
                 Stop::Instead { ref by, ref text } => format!(

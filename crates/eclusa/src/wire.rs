@@ -9,7 +9,7 @@ pub enum Wire {
     Anthropic,
     /// OpenAI Responses.
     Openai,
-    /// OpenAI Chat Completions, and what is compatible with it.
+    /// OpenAI Chat Completions and compatible servers.
     OpenaiChat,
     /// Gemini.
     Gemini,

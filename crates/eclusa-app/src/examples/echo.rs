@@ -26,7 +26,7 @@ impl TypedTool for Echo {
     const NAME: &'static str = "echo";
 
     fn description(&self, _: &Scene) -> String {
-        "Says what it was told, as often as it was told to. Touches nothing.".to_owned()
+        "Repeats its text. Touches nothing.".to_owned()
     }
 
     fn facts(&self) -> Facts {

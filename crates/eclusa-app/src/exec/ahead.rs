@@ -96,7 +96,7 @@ impl AppContext {
                 let text = reply.output().unwrap_or_default().to_owned();
                 let notes = ran.as_ref().map(|it| super::remarks(&it.data));
                 let mut notes = notes.unwrap_or_default();
-                notes.push("what it changes is applied when this call ends".to_owned());
+                notes.push("its changes are applied when this call ends".to_owned());
                 let exit = code.and_then(|it| u8::try_from(it).ok()).unwrap_or(1);
                 let told = Printed { text, notes, error: None, code: exit };
                 AheadRun::Kept(number, code, told)

@@ -63,8 +63,7 @@ pub async fn run(global: &Global, name: &str, shown: &[String]) -> Result<Exit, 
     if ticket.uses.approved {
         let files = named_files(&ctx.paths.workspace, &ticket.text, Some(&ticket.directory));
         if files.map(|it| it.to_string()) != ticket.files {
-            let why = "a file that the command names has changed since a person said yes to it; make \
-                       the call again";
+            let why = "a file that the command names has changed since it was approved; make the call again";
             return Err(refused(why.to_owned()));
         }
     }
@@ -123,14 +122,14 @@ async fn take(ctx: &AppContext, name: &str, ahead: &TicketAhead) -> Result<Exit,
     let (call, by) = match ahead {
         TicketAhead::Unchanged(printed) => return printed.print(),
         TicketAhead::Told(_) => {
-            return Err(refused("the ticket only tells what was done".to_owned()));
+            return Err(refused("the ticket only reports what was done".to_owned()));
         }
         TicketAhead::Kept { call, by, marked } => {
             let agents = ctx.paths.agents();
             if *marked && !ExecTicket::take_mark(&agents, name) {
                 let text = format!(
-                    "ran; its changes wait and are not applied, because nobody was asked: \
-                     `eclusa changes apply {call}` applies them"
+                    "ran; its changes are not applied, because nobody was asked: `eclusa changes apply \
+                    {call}` applies them"
                 );
                 screen::error(&[text]);
                 return Ok(Exit::Parked);

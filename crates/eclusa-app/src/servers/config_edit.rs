@@ -151,7 +151,7 @@ pub fn variable(name: &str) -> Result<(), Failure> {
             "a value was given where the name of an environment variable belongs, or a name that \
              is none",
         )
-        .hint("no value is written to the configuration: name the variable that holds it"))
+        .hint("no value is written to the configuration: name its variable"))
     }
 }
 

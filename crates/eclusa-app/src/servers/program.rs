@@ -22,7 +22,7 @@ pub(super) fn found(
     };
     let whole = whole.ok_or_else(|| {
         missing(&match program.contains('/') {
-            true => format!("its program `{program}` is not there"),
+            true => format!("its program `{program}` was not found"),
             false => format!(
                 "its program `{program}` is not on the PATH (directories of the workspace do not \
                  count); install it, or write its whole path"

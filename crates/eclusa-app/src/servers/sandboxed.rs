@@ -101,7 +101,7 @@ impl ServerProcess for SandboxedProcess {
         Box::pin(async move {
             match self.ended.wait_for(Option::is_some).await {
                 Ok(ended) => ended.clone().unwrap_or_default(),
-                Err(_gone) => "nobody can tell how it ended".to_owned(),
+                Err(_gone) => "it is not known how it ended".to_owned(),
             }
         })
     }

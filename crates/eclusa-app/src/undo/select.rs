@@ -59,7 +59,7 @@ pub(super) fn find(
         for past in calls.iter().filter(|it| it.was_started() && belongs(it)) {
             if registry.has(&undo_name(past.tool())) && past.outcome() == "ok" {
                 let what = format!(
-                    "`{}` acted outside the workspace; `eclusa undo {}` takes that back",
+                    "`{}` acted outside the workspace; `eclusa undo {}` undoes that",
                     past.tool(),
                     past.number()
                 );
@@ -105,13 +105,12 @@ pub(super) fn find(
             let mut before = standing.iter().rev().skip(1);
             return Err(match before.find(|it| it.status == UndoStatus::Committed) {
                 Some(before) => failure.hint(format!(
-                    "`eclusa undo {}` undoes the one before; `eclusa undo {call} --keep-mine` takes \
-                     back what it can and leaves what was edited by hand",
+                    "`eclusa undo {}` undoes the one before; `eclusa undo {call} --keep-mine` undoes \
+                    what it can and leaves files that were edited by hand",
                     before.call
                 )),
                 None => failure.hint(format!(
-                    "`eclusa undo {call} --keep-mine` takes back what it can and leaves what was \
-                     edited by hand"
+                    "`eclusa undo {call} --keep-mine` undoes what it can and leaves files that were edited by hand"
                 )),
             });
         }
@@ -215,8 +214,7 @@ fn nothing(standing: &[&UndoEntry]) -> Failure {
             entry.call,
             why(entry)
         )),
-        _ => Failure::failed("there is nothing to undo")
-            .hint("`eclusa changes` lists what was changed"),
+        _ => Failure::failed("there is nothing to undo").hint("`eclusa changes` lists the changes"),
     }
 }
 

@@ -125,7 +125,7 @@ impl TypedTool for RedoTool {
     const NAME: &'static str = "redo";
 
     fn description(&self, _: &Scene) -> String {
-        "Redoes what an undo took back.".to_owned()
+        "Redoes an undo.".to_owned()
     }
 
     fn facts(&self) -> Facts {
@@ -195,7 +195,7 @@ pub fn summary(undone: &Undone) -> String {
         text.push_str(&format!("\n{}", one_line(told)));
     }
     for path in &undone.left {
-        text.push_str(&format!("\nleft as it is: {}", one_line(&path.to_string_lossy())));
+        text.push_str(&format!("\nleft alone: {}", one_line(&path.to_string_lossy())));
     }
     for (call, why) in &undone.irreversible {
         text.push_str(&format!("\ncall {call} cannot be undone: {}", one_line(why)));

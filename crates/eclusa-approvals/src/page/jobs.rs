@@ -21,7 +21,7 @@ pub(crate) fn jobs(view: &PageView) -> Option<String> {
     let mut body = Html::default();
     body.raw("<div class=\"wide\"><h1>Jobs</h1>");
     if rows.is_empty() {
-        body.raw("<p class=\"faint\">Nothing goes on.</p></div>");
+        body.raw("<p class=\"faint\">No jobs.</p></div>");
         return Some(layout(view, "jobs", "Jobs", None, &body));
     }
     body.raw("<div class=\"scroll\"><table class=\"calls\"><thead><tr><th scope=\"col\" class=\"right\">Job</th><th scope=\"col\">Workspace</th><th scope=\"col\">Command</th><th scope=\"col\">State</th><th scope=\"col\">Session</th><th scope=\"col\">Started</th></tr></thead><tbody>");

@@ -54,7 +54,10 @@ pub(crate) fn metrics(view: &PageView) -> Option<String> {
     most_asked(&calls, &mut body);
     body.raw("<section class=\"card\"><h2>Rules that would end most questions</h2>");
     if suggestions.is_empty() {
-        body.raw("<p class=\"faint\">None yet: a rule is proposed once people have said yes to the same often enough, and only where it lets nothing else through.</p>");
+        body.raw(
+            "<p class=\"faint\">None yet: a rule is proposed once people have approved the same \
+        often enough, and only where it allows nothing else.</p>",
+        );
     } else {
         for (workspace, it) in suggestions.iter().take(ROWS) {
             let questions = if it.saved == 1 { "question" } else { "questions" };

@@ -93,7 +93,7 @@ fn wanted(queued: &QueuedQuestion, votes: &[GivenVote], html: &mut Html) {
     }
     for vote in votes {
         let proof = vote.signed.as_ref().map_or(Proof::Word, |it| it.proof);
-        html.element("<li>✓ <b>", &vote.by, "</b> said yes by ").text(proof.as_str());
+        html.element("<li>✓ <b>", &vote.by, "</b> approved by ").text(proof.as_str());
         html.raw("</li>");
     }
     html.element("<li>", votes.len(), " of ");
@@ -152,7 +152,10 @@ fn answers(
     }
     html.raw("<button class=\"no\">Say no</button></form>");
     if offers.instead {
-        html.raw("<form class=\"panel\" data-panel=\"instead\" hidden><label for=\"instead\">The result in place of the tool’s; the agent is told that it is yours</label>");
+        html.raw(
+            "<form class=\"panel\" data-panel=\"instead\" hidden><label for=\"instead\">The result \
+        in place of the tool’s; the agent learns that it is yours</label>",
+        );
         html.raw("<textarea id=\"instead\" name=\"instead\" rows=\"4\"></textarea><button class=\"no\">Answer in its place</button></form>");
     }
     if count > 1 {

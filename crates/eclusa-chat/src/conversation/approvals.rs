@@ -23,14 +23,17 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// What the model is told of a call that waits.
 pub(super) fn not_run_yet(approval: u64) -> String {
     format!(
-        "this call waits for a person (approval {approval}) and has not run; what comes of it will be told here once it is answered: do not make it again, go on with what does not need it, or end the turn"
+        "this call waits for a person (approval {approval}) and has not run; its result will come here \
+        once it is answered: do not repeat it, continue with work that does not need it, or end the turn"
     )
 }
 
 /// What the model is told of a call that ran, and whose changes wait.
 pub(super) fn not_applied_yet(approval: u64) -> String {
     format!(
-        "ran; its changes wait for approval {approval} and are not applied; what comes of it will be told here once it is answered: do not make it again, go on with what does not need it, or end the turn"
+        "ran; its changes wait for approval {approval} and are not applied; the outcome will come here \
+        once it is answered: do not repeat the call, continue with work that does not need it, or end \
+        the turn"
     )
 }
 
@@ -141,14 +144,14 @@ impl Conversation {
                 Standing::Over("approval_expired", "nobody answered in time".to_owned())
             }
             QuestionState::Revoked => {
-                Standing::Over("approval_expired", "the yes was taken back".to_owned())
+                Standing::Over("approval_expired", "the approval was revoked".to_owned())
             }
             QuestionState::Withdrawn => {
                 Standing::Over("approval_expired", "its question was withdrawn".to_owned())
             }
             QuestionState::Taken => Standing::Over(
                 "output_lost",
-                format!("{by} said yes, and it was run elsewhere: look first what it did"),
+                format!("{by} approved it, and it ran elsewhere: look at its effects first"),
             ),
         }
     }
@@ -159,11 +162,11 @@ impl Conversation {
         let pending = queued.question.pending?;
         match self.gate.workspace()?.pending_outcome(pending.call)? {
             PendingOutcome::Applied { by: call } => Some(Standing::Applied(format!(
-                "{by} said yes: its changes are applied, as call {call}"
+                "{by} approved it: its changes are applied, as call {call}"
             ))),
             PendingOutcome::Refused { why } if !queued.state.is_open() => Some(Standing::Over(
                 "conflict",
-                format!("{by} said yes, and nothing was applied: {why}"),
+                format!("{by} approved it, but nothing was applied: {why}"),
             )),
             PendingOutcome::Refused { .. } => None,
         }

@@ -46,8 +46,8 @@ impl Repeats {
         let (call, _) = self.last.as_ref().filter(|_| self.count >= MAX_REPEATS)?;
         let call: String = one_line(call).chars().take(MOST_OF_CALL).collect();
         Some(format!(
-            "stuck: the model made the same call {MAX_REPEATS} times and was told the same each time \
-             (`{call}`); resume with other words, or with another model"
+            "stuck: the model made the same call {MAX_REPEATS} times with the same result (`{call}`); \
+            resume with other words, or with another model"
         ))
     }
 }

@@ -120,12 +120,13 @@ impl Conversation {
     pub(super) async fn note_unread(&mut self) -> Result<(), TranscriptError> {
         let Some((count, cut)) = self.unread.cut else { return Ok(()) };
         let text = format!(
-            "[{count} entries before this are left out: they are longer than what you can be shown. Ask the person for what you need of them]"
+            "[{count} earlier entries are left out: they do not fit. Ask the person if you need them]"
         );
         self.keep(vec![(ItemBody::Summary { text: Some(text), cut }, None)]).await?;
         self.unread.cut = None;
         self.tell(AgentEvent::Notice(format!(
-            "the session is longer than the model's window: the model is shown what came after the first {count} entries; the transcript keeps all of it"
+            "the session is longer than the model's window: the model gets it without the first {count} \
+            entries; the transcript keeps all of it"
         )));
         Ok(())
     }

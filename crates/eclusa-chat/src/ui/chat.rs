@@ -26,11 +26,11 @@ const EXAMPLES: &str = "\
 Examples:
   eclusa chat                                   with the model of the configuration
   eclusa chat --model script:FILE               without a network
-  eclusa chat --last                            go on with the latest session
+  eclusa chat --last                            resume the latest session
   eclusa chat --plain                           labelled lines, for screen readers
 
 Enter sends, Alt+Enter or Ctrl+J begins a new line. While the model works, Enter queues your words for its \
-next request, Tab for after the turn, and Up takes them back. Esc interrupts. Questions are asked where \
+next request, Tab for after the turn, and Up takes them back. Esc interrupts. Questions appear when \
 calls need them. Ctrl+G opens the input in your editor, Ctrl+T the transcript, Ctrl+O the last output. \
 /help lists the commands; Ctrl+C twice leaves, and the session is kept.";
 
@@ -50,13 +50,13 @@ pub struct ChatArgs {
     /// Resume a session
     #[arg(long, value_name = "ID", conflicts_with = "last")]
     pub resume: Option<String>,
-    /// Go on with the latest session of this workspace
+    /// Resume the latest session of this workspace
     #[arg(long)]
     pub last: bool,
-    /// Labelled lines without motion; the default where there is no terminal, and for TERM=dumb
+    /// Labelled lines without motion; the default without a terminal and for TERM=dumb
     #[arg(long)]
     pub plain: bool,
-    /// With `--dry-run`: apply the plan as one call, once everybody has said yes whom the rules name
+    /// With `--dry-run`: apply the plan as one call, once everybody whom the rules name has approved
     #[arg(long)]
     pub apply: bool,
 }

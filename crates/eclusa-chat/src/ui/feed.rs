@@ -65,7 +65,7 @@ pub struct FeedArgs {
     /// Write the answer's text without its calls to this file
     #[arg(long, value_name = "FILE")]
     pub text: Option<PathBuf>,
-    /// With `--dry-run`: apply the plan as one call, once everybody has said yes whom the rules name
+    /// With `--dry-run`: apply the plan as one call, once everybody whom the rules name has approved
     #[arg(long)]
     pub apply: bool,
 }
@@ -90,7 +90,7 @@ impl ValueEnum for CallShape {
             None => "`tool` blocks in text, for models without native calls",
             Some(Wire::Anthropic) => "Anthropic Messages",
             Some(Wire::Openai) => "OpenAI Responses",
-            Some(Wire::OpenaiChat) => "OpenAI Chat Completions, and what is compatible with it",
+            Some(Wire::OpenaiChat) => "OpenAI Chat Completions and compatible servers",
             Some(Wire::Gemini) => "Gemini",
         };
         Some(PossibleValue::new(self.0.map_or("fenced", Wire::as_str)).help(help))

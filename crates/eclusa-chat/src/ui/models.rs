@@ -34,7 +34,7 @@ enum ModelsCommand {
         /// The model
         name: String,
     },
-    /// Add a model to your configuration; without `--model`: which ones the server has
+    /// Add a model to your configuration; without `--model`, list those of the server
     #[command(after_help = add::EXAMPLES)]
     Add(add::AddModelArgs),
 }

@@ -37,12 +37,12 @@ const MAX_HITS: usize = 50;
 const EXAMPLES: &str = "\
 Examples:
   eclusa sessions                               the latest of this workspace
-  eclusa sessions resume                        go on with the latest
+  eclusa sessions resume                        resume the latest
   eclusa sessions show k3f9q2 --check           as Markdown, and compared with the log
-  eclusa sessions fork k3f9q2 --at 3 --undo     another way from turn 3, files included
+  eclusa sessions fork k3f9q2 --at 3 --undo     continue from turn 3, files included
   eclusa sessions export --format html > s.html
   eclusa sessions search migration
-  eclusa sessions import codex FILE             what was said to another agent, as text from outside
+  eclusa sessions import codex FILE             a session of another agent, as text from outside
 
 Sessions are kept in the store of the workspace. Each is open in one process at a time.";
 
@@ -105,7 +105,7 @@ pub enum SessionsCommand {
         #[arg(long)]
         undo: bool,
     },
-    /// Read what was said to another agent, as a session from outside
+    /// Import a session of another agent, as text from outside
     Import {
         /// Whose file it is
         #[arg(value_enum)]
@@ -113,7 +113,7 @@ pub enum SessionsCommand {
         /// The file: `~/.claude/projects/*/*.jsonl`, `~/.codex/sessions/**/*.jsonl`
         file: PathBuf,
     },
-    /// Print a session for somebody else
+    /// Export a session
     Export {
         /// The session [default: the latest]
         id: Option<String>,
@@ -130,7 +130,7 @@ pub enum SessionsCommand {
         #[arg(required = true)]
         words: Vec<String>,
     },
-    /// Remove a session; what its calls did stays in the log
+    /// Remove a session; its calls stay in the log
     Rm {
         /// The session
         id: String,

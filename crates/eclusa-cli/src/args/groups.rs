@@ -49,7 +49,7 @@ pub(super) const HELP: &str = "\
 
 \x1b[1m\x1b[4mCalls and models:\x1b[0m
   run          Run one tool call through the gate
-  jobs         List, show, follow, apply and end what commands left running
+  jobs         List, show, follow, apply and end jobs: what commands left running
   tools        List, show and search the tools
   ask          Ask a model to do one job, and print its answer
   feed         Run the tool calls of a model's answer, read from stdin
@@ -59,7 +59,7 @@ pub(super) const HELP: &str = "\
   output       Print a saved output that was too long for the model
 
 \x1b[1m\x1b[4mAgents:\x1b[0m
-  uninstall    Take out of an agent's settings what install put in
+  uninstall    Remove Eclusa from an agent's settings
   pause        Refuse every call of an agent for a while
   guard        Run a whole agent in a sandbox, its model's key outside
   acp          Stand between an editor and its agent (Agent Client Protocol)

@@ -26,14 +26,14 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  eclusa allow deploy.toml --times 20 --for 2h  answer the next 20 questions about it beforehand
-  eclusa allow                                  what was agreed on, and how often it was used
-  eclusa allow yes 3 --key ~/bo.key             agree to what somebody else proposed
-  eclusa allow revoke 3                         from this moment it lets nothing pass
+  eclusa allow deploy.toml --times 20 --for 2h  pre-approve the next 20 of these calls
+  eclusa allow                                  allowances, and how often each was used
+  eclusa allow yes 3 --key ~/bo.key             agree to another person's proposal
+  eclusa allow revoke 3                         revoke it, at once
 
 deploy.toml is one rule: `[[rules]]`, decision = \"allow\", tool = \"bash\", command = \"make deploy\". \
-It answers what your rules and the defaults ask, where those agreed whom they need; never a denial, nor \
-what an administrator, a reviewer, a limit or the mode asks.")]
+It answers questions of your rules and of the defaults, once everybody whom those rules need has \
+agreed. It never lifts a denial, nor a question of an administrator, a reviewer, a limit or the mode.")]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct AllowArgs {
     /// A file with the rule
@@ -54,9 +54,9 @@ pub(crate) struct AllowArgs {
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum AllowCommand {
-    /// What was agreed on, and how often it was used (default)
+    /// List allowances, and how often each was used (default)
     List,
-    /// Agree to what was proposed
+    /// Agree to a proposed allowance
     Yes {
         /// Which one, as `list` shows it
         allowance: u64,
@@ -64,7 +64,7 @@ pub(crate) enum AllowCommand {
         #[arg(long, value_name = "FILE")]
         key: Option<PathBuf>,
     },
-    /// Take one back, from this moment
+    /// Revoke one, at once
     Revoke {
         /// Which one, as `list` shows it
         allowance: u64,
@@ -86,15 +86,15 @@ pub(super) async fn run(ctx: &AppContext, args: AllowArgs, json: bool) -> Result
         (Some(AllowCommand::Revoke { allowance }), _) => {
             let revoked = queue.revoke_allowance(allowance, &person::name()).await;
             if !revoked.map_err(Failure::failed)? {
-                return Err(unknown(allowance, "is not there, or was taken back before"));
+                return Err(unknown(allowance, "does not exist, or was revoked before"));
             }
-            screen.line(&format!("allowance {allowance}: taken back"))?;
+            screen.line(&format!("allowance {allowance}: revoked"))?;
         }
         (None, Some(file)) => {
             let signer = signer(args.key)?;
             let (times, time) = (args.times.unwrap_or(1), args.time.unwrap_or_default());
             if time.is_zero() || time > MAX_TIME {
-                return Err(Failure::usage("an allowance holds for 1 s to 30 days"));
+                return Err(Failure::usage("an allowance is valid for 1 s to 30 days"));
             }
             let text = read_text(&file)
                 .map_err(|err| Failure::failed(format!("`{}`: {err}", file.display())))?;
@@ -106,7 +106,7 @@ pub(super) async fn run(ctx: &AppContext, args: AllowArgs, json: bool) -> Result
             agree(&*queue, id, &signer).await?;
             let until = screen.time(Timestamp(until));
             screen.line(&format!("allowance {id}: {times} calls until {until}"))?;
-            screen.line(&format!("`eclusa allow revoke {id}` takes it back"))?;
+            screen.line(&format!("`eclusa allow revoke {id}` revokes it"))?;
         }
         (Some(AllowCommand::List) | None, _) => list(&*queue, json, &mut screen).await?,
     }
@@ -125,7 +125,7 @@ async fn agree(queue: &dyn ApprovalQueue, id: u64, signer: &Signer) -> Result<()
     let vote = signer.agreement(queue, &found).await?;
     match queue.agree(id, vote).await.map_err(Failure::failed)? {
         true => Ok(()),
-        false => Err(unknown(id, "is used up, over or taken back")),
+        false => Err(unknown(id, "is used up, expired or revoked")),
     }
 }
 

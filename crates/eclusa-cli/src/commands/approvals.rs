@@ -43,20 +43,20 @@ pub(super) use signer::Signer;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  eclusa approvals                              what waits, in all your workspaces
+  eclusa approvals                              pending approvals of all your workspaces
   eclusa approvals show 12                      one of them, in full
   eclusa approvals yes 12                       approve it, this once
-  eclusa approvals yes web:12 --like            and every other one that is identical
+  eclusa approvals yes web:12 --like            and every identical one
   eclusa approvals no 12 not on a Friday        refuse it, and tell the model why
   eclusa approvals edit 12 command='make test'  run this instead, if the rules allow it
   eclusa approvals answer 12 it is version 3    answer in place of the tool
-  eclusa approvals revoke 12                    take a yes back that was not used yet
+  eclusa approvals revoke 12                    revoke an unused approval
   eclusa approvals serve                        the same, and the log, in a browser
 
 A number means an approval of this workspace; `NAME:NUMBER`, as the list shows it, one of another. \
-Calls wait here with on_no_approver = \"queue\", or with `eclusa run --park`. A yes to changes applies \
-exactly what was shown, at once, and nothing is run again. A yes to running a call is kept for \
-approvals.keep (24h); who asks the same again within that time gets it, once.")]
+Calls wait here with on_no_approver = \"queue\", or with `eclusa run --park`. Approving changes \
+applies exactly what was shown, at once, without running anything again. Approving a call that has \
+not run is kept for approvals.keep (24h); the same call made again uses it, once.")]
 pub(crate) struct ApprovalsArgs {
     #[command(subcommand)]
     what: Option<ApprovalsCommand>,
@@ -75,7 +75,7 @@ pub(crate) enum ApprovalsCommand {
     },
     /// Print pending approvals as they come in, until interrupted
     Watch,
-    /// One approval in full, however it stands
+    /// Show one approval in full, whatever its state
     Show {
         /// Which one, as `list` shows it
         approval: String,
@@ -84,16 +84,16 @@ pub(crate) enum ApprovalsCommand {
     Yes {
         /// Which one, as `list` shows it
         approval: String,
-        /// Approve every pending one that is identical, too
+        /// Also approve every identical pending call
         #[arg(long)]
         like: bool,
-        /// Do not ask again in this session for what `show` says
+        /// Do not ask again in this session about calls that `show` names
         #[arg(long)]
         session: bool,
         /// Do not ask again about edits of this workspace in this session
         #[arg(long, conflicts_with = "session")]
         edits: bool,
-        /// Run it, and ask about what it changes
+        /// Run it, and ask about its changes
         #[arg(long, conflicts_with_all = ["session", "edits"])]
         review: bool,
         /// Sign with the key in this file, which `eclusa people add --new-key` made
@@ -106,7 +106,7 @@ pub(crate) enum ApprovalsCommand {
         approval: String,
         /// What to tell the model
         reason: Vec<String>,
-        /// Refuse every pending one that is identical, too
+        /// Also refuse every identical pending call
         #[arg(long)]
         like: bool,
     },
@@ -118,7 +118,7 @@ pub(crate) enum ApprovalsCommand {
         #[arg(value_name = "ARGS", required = true)]
         args: Vec<String>,
     },
-    /// Refuse a call, and answer in place of the tool: what you write is its result, as yours
+    /// Refuse a call, and answer in place of the tool: your text becomes its result
     Answer {
         /// Which one, as `list` shows it
         approval: String,
@@ -131,7 +131,7 @@ pub(crate) enum ApprovalsCommand {
         /// Which one, as `list` shows it
         approval: String,
     },
-    /// Take back a yes that was not used yet
+    /// Revoke an approval that was not used yet
     Revoke {
         /// Which one, as `list` shows it
         approval: String,
@@ -227,7 +227,7 @@ pub(super) async fn run(global: &Global, args: ApprovalsArgs) -> Result<Exit, Fa
         ApprovalsCommand::Revoke { approval } => {
             let (queue, id) = queues::find(queues, &approval)?;
             queue.queue.revoke(id, &person::name()).await.map_err(failed)?;
-            screen.line(&format!("approval {}: yes taken back", queue.reference(id)))?;
+            screen.line(&format!("approval {}: revoked", queue.reference(id)))?;
         }
     }
     screen.flush()?;
@@ -293,9 +293,9 @@ async fn show(
     if queued.asker_away && queued.state.is_open() {
         let text = match queued.question.pending {
             Some(_) => {
-                "the requester has left: a yes applies the changes below, and nothing runs again"
+                "the requester has left: approving applies the changes below, without running anything again"
             }
-            None => "the requester has left: a yes is kept for whoever makes the same call again",
+            None => "the requester has left: an approval is kept for the same call made again",
         };
         screen.line(text)?;
     }
@@ -306,7 +306,7 @@ async fn show(
     let votes = if pending { queue.queue.votes(queued.id).await.map_err(failed)? } else { vec![] };
     for vote in votes {
         let proof = vote.signed.map_or(Proof::Word, |it| it.proof);
-        screen.line(&format!("`{}` said yes by {}", one_line(&vote.by), proof.as_str()))?;
+        screen.line(&format!("`{}` approved by {}", one_line(&vote.by), proof.as_str()))?;
     }
     // The letters of a terminal's prompt mean nothing here.
     let lines = render(&queued.question).lines;

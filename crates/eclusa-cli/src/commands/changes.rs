@@ -32,10 +32,10 @@ use crate::{
 #[command(after_help = "\
 Examples:
   eclusa changes                                the last calls that changed something
-  eclusa changes show 7                         what call 7 did, for people
+  eclusa changes show 7                         the changes of call 7
   eclusa changes diff 7                         the same as a patch
-  eclusa changes --discarded                    what discarded calls would have changed
-  eclusa changes apply 7                        apply discarded changes after all
+  eclusa changes --discarded                    changes that were discarded
+  eclusa changes apply 7                        apply discarded changes
   eclusa changes compact                        shrink the undo history now")]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct ChangesArgs {
@@ -58,16 +58,16 @@ pub(crate) struct ChangesList {
     /// How many
     #[arg(short = 'n', long, default_value_t = 20)]
     pub(crate) count: usize,
-    /// List calls whose changes were discarded, and what they would have changed
+    /// List calls whose changes were discarded
     #[arg(long)]
     pub(crate) discarded: bool,
 }
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum ChangesCommand {
-    /// The last calls that changed something, newest last
+    /// List the last calls that changed something, newest last
     List(ChangesList),
-    /// What one call did, for people
+    /// Show the changes of one call, for people
     Show {
         /// Its number [default: the latest]
         #[arg(value_parser = call_number)]
@@ -76,13 +76,13 @@ pub(crate) enum ChangesCommand {
         #[arg(long)]
         all: bool,
     },
-    /// What one call did, as a patch that `git apply` takes
+    /// Show the changes of one call, as a patch for `git apply`
     Diff {
         /// Its number [default: the latest]
         #[arg(value_parser = call_number)]
         call: Option<u64>,
     },
-    /// Apply changes that were discarded, after all; they are kept for a day
+    /// Apply discarded changes; they are kept for a day
     Apply {
         /// The number of the call, as `eclusa changes --discarded` lists it
         #[arg(value_parser = call_number)]
@@ -348,7 +348,7 @@ fn as_json(entry: &UndoEntry, past: &CallRecord) -> Value {
 fn unavailable(call: u64, err: &PendingError) -> Failure {
     match err {
         PendingError::Unknown(_) => unknown(call)
-            .hint("`eclusa changes --discarded` lists what can be applied; it is kept for a day"),
+            .hint("`eclusa changes --discarded` lists discarded changes; they are kept for a day"),
         err => Failure::failed(err),
     }
 }

@@ -41,7 +41,7 @@ pub(crate) struct CheckArgs {
     /// Read calls from stdin, one JSON object a line
     #[arg(long, conflicts_with = "tool")]
     pub(crate) jsonl: bool,
-    /// Start the servers behind the gate first; for a single call that is done where it is needed
+    /// Start the servers behind the gate first; automatic for a single call that needs it
     #[arg(long)]
     pub(crate) servers: bool,
 }

@@ -34,7 +34,7 @@ pub(crate) enum ConfigCommand {
     Schema,
     /// Trust the workspace's eclusa.toml until a change loosens it
     Trust {
-        /// Only if this is its SHA-256, for jobs that nobody watches (CI)
+        /// Only if this is its SHA-256, for unattended jobs (CI)
         #[arg(long, value_name = "SHA256")]
         digest: Option<String>,
     },
@@ -94,7 +94,7 @@ fn trust(global: &Global, digest: Option<&str>, screen: &mut Screen) -> Result<(
             "`{name}` has the SHA-256 {found}, not `{}`; it is not trusted",
             sanitize(digest)
         ))
-        .hint("read what has changed, then name its digest of now"));
+        .hint("read the changes, then name the new digest"));
     }
     let digest = trust::give(&paths, &text).map_err(Failure::failed)?;
     screen.line(&format!("{name} is trusted until a change loosens it (sha256 {digest})"))?;

@@ -15,14 +15,14 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  eclusa disk                                   what is kept of this workspace, and its bounds
-  eclusa disk --clean                           take away what nobody needs, and name it
+  eclusa disk                                   what is kept of this workspace, and the limits
+  eclusa disk --clean                           remove what is no longer needed, and list it
 
-A clean takes what commands that died have left, packs the undo history and brings it within undo.keep, and \
-deletes copies of stores that older versions wrote. Calls that can no longer be undone are named. The log, \
-sessions and pending runs stay: docs/privacy.md says how to erase them.")]
+--clean removes leftovers of commands that died, compresses the undo history and brings it within \
+undo.keep, and deletes copies of stores of older versions. It names the calls that can no longer be \
+undone. The log, sessions and pending runs stay: docs/privacy.md says how to erase them.")]
 pub(crate) struct DiskArgs {
-    /// Take away what nobody needs
+    /// Remove what is no longer needed
     #[arg(long)]
     clean: bool,
 }

@@ -144,8 +144,7 @@ fn jobs(paths: &Paths) -> Vec<String> {
     match unreaped_owners() {
         0 => {}
         count => jobs.push(format!(
-            "owners of jobs that ended and stay as zombies: {count}; the first process of this container waits for \
-             nobody: start the container with `--init`"
+            "job owners that ended and are zombies now: {count}; start the container with `--init`"
         )),
     }
     jobs
@@ -167,10 +166,9 @@ fn log(paths: &Paths, ctx: &AppContext) -> String {
 fn approvals(paths: &Paths) -> String {
     let (keys, user) = (paths.people(), rustix::process::geteuid().as_raw());
     format!(
-        "commands in the sandbox reach neither the queue nor the keys of people ({}); whatever else \
-         runs as this user (id {user}), such as an agent's own shell, can change both and answer for \
-         itself, by word and by key; a passkey on a phone or a token it cannot use, but it can replace this \
-         program and its list of people: to prevent that, run the agent as another user",
+        "sandboxed commands cannot answer them, nor read the keys of people ({}); other programs of \
+        this user (id {user}), such as an agent's own shell, can, except with a passkey: run the agent \
+        as another user to prevent it",
         keys.display()
     )
 }
@@ -243,7 +241,7 @@ impl Findings {
         }
         screen.line(&format!("workspace: {}", sanitize(&self.workspace)))?;
         for agent in &self.watched {
-            screen.styled(Style::Warn, &sanitize(&format!("watched, not held: {agent}")))?;
+            screen.styled(Style::Warn, &sanitize(&format!("watched, not enforced: {agent}")))?;
         }
         for job in &self.jobs {
             screen.line(&sanitize(job))?;

@@ -18,8 +18,9 @@ use crate::{
 /// Write an eclusa.toml for this project
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Looks at what the project is (Rust, Python, JavaScript, Go, Deno, Java, Ruby, PHP, make), allows the test, lint and \
-format commands whose programs are there, and prints what it wrote. An eclusa.toml that is there is never overwritten.")]
+Looks at the project (Rust, Python, JavaScript, Go, Deno, Java, Ruby, PHP, make), allows the test, \
+lint and format commands whose programs are installed, and prints the new file. An existing \
+eclusa.toml is never overwritten.")]
 pub(crate) struct InitArgs {
     /// Do not trust the new file: it may only add restrictions
     #[arg(long)]
@@ -88,8 +89,8 @@ pub(super) fn run(global: &crate::global::Global, args: &InitArgs) -> Result<Exi
     let file = paths.project();
     if file.symlink_metadata().is_ok() {
         let name = sanitize(&file.display().to_string());
-        return Err(Failure::usage(format!("{name} is there already"))
-            .hint("`eclusa config show` prints what is set"));
+        return Err(Failure::usage(format!("{name} exists already"))
+            .hint("`eclusa config show` prints the settings"));
     }
     let found = look(&paths.workspace);
     let text = toml(&found);
@@ -136,11 +137,11 @@ fn next(screen: &mut Screen, found: &[(String, Vec<String>)]) -> Result<(), Fail
     let example = sanitize(first.map_or("ls", String::as_str));
     screen.styled(Style::Strong, "next:")?;
     for (command, what) in [
-        ("eclusa doctor".to_owned(), "what holds commands on this machine"),
+        ("eclusa doctor".to_owned(), "how well this machine can sandbox commands"),
         (format!("eclusa install {agent}"), "connects an agent"),
         (
             format!("eclusa exec -- {example}"),
-            "runs a command in the sandbox, and shows what it changes",
+            "runs a command in the sandbox, and shows its changes",
         ),
     ] {
         screen.line(&format!("  {command:<36} {what}"))?;
@@ -202,7 +203,7 @@ fn toml(found: &[(String, Vec<String>)]) -> String {
         "#:schema ./eclusa.schema.json\n\
          # Editors read the schema from there: `eclusa config schema > eclusa.schema.json`.\n\
          # Every key of {FILE} is explained in `eclusa man eclusa.toml`.\n\n\
-         # It holds for everybody who works on the project. What it denies or asks about holds at once; what it allows\n\
+         # It applies to everybody who works on the project. Its denials and questions apply at once; what it allows\n\
          # holds for whoever has run `eclusa config trust`, in CI `eclusa config trust --digest SHA256`.\n\n\
          # When to ask a person: confirm-all, confirm-sensitive, auto-approve, yolo.\n\
          mode = \"confirm-sensitive\"\n"

@@ -15,20 +15,20 @@ use crate::{
 mod apply;
 mod forward;
 
-/// List, show, follow, apply and end what commands left running
+/// List, show, follow, apply and end jobs: what commands left running
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  eclusa jobs                                   what runs, since when, and on which port it listens
-  eclusa jobs output 3 -f                       what job 3 writes, as it comes
-  eclusa jobs forward 3 5173                    what it serves, for your browser
-  eclusa jobs end 3                             politely first, for sure five seconds later
+  eclusa jobs                                   running jobs, since when, and their ports
+  eclusa jobs output 3 -f                       its output, as it comes
+  eclusa jobs forward 3 5173                    open its port to your browser
+  eclusa jobs end 3                             SIGTERM, and SIGKILL five seconds later
   eclusa jobs end --all                         all jobs of this workspace
-  eclusa jobs diff 3                            what job 3 has written and nobody has applied
-  eclusa jobs apply 3                           apply that; the job goes on
+  eclusa jobs diff 3                            its changes that were not applied
+  eclusa jobs apply 3                           apply them; the job continues
 
-What a job writes to the workspace is seen by later commands of its session, and applied when a person says \
-so: while it runs it is copied, and at its end it is kept for a day.")]
+Later commands of its session see what a job writes to the workspace. It is applied with `apply`, \
+and kept for a day after the job's end.")]
 pub(crate) struct JobsArgs {
     #[command(subcommand)]
     what: Option<JobsCommand>,
@@ -50,20 +50,20 @@ enum JobsCommand {
         /// Its number, as the list shows it
         job: u64,
     },
-    /// Print what a job has written, as far as it is kept
+    /// Print the output of a job, as far as it is kept
     Output {
         /// Its number, as the list shows it
         job: u64,
-        /// Go on as more comes, until it has ended
+        /// Continue until it has ended
         #[arg(short, long)]
         follow: bool,
     },
-    /// Show what a job wrote to the workspace and nobody has applied, as a patch
+    /// Show changes of a job that were not applied, as a patch
     Diff {
         /// Its number, as the list shows it
         job: u64,
     },
-    /// Apply what a job wrote to the workspace
+    /// Apply the changes of a job
     Apply {
         /// Its number, as the list shows it
         job: u64,

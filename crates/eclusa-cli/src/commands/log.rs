@@ -34,7 +34,7 @@ Examples:
   eclusa log -n 50               the last calls
   eclusa log --tool bash --outcome denied_by_policy --since 7d
   eclusa log --grep migrations   calls that mention this
-  eclusa log stats               counts, times, and what is asked most
+  eclusa log stats               counts, times, and the most frequent questions
   eclusa log show 12             everything about one call
   eclusa log tail -f             as it happens
   eclusa log export --follow     all records, one a line, for another system
@@ -85,7 +85,7 @@ impl LogList {
 pub(crate) enum LogCommand {
     /// The last calls, newest last (default)
     List(LogList),
-    /// Counts, times, and what is asked most
+    /// Show counts, times, and the most frequent questions
     Stats {
         /// Only calls since a call (`12`), a duration (`10m`) or a date (`2026-03-01 09:30`, UTC)
         #[arg(long, value_parser = parse_since, value_name = "WHEN")]
@@ -94,7 +94,7 @@ pub(crate) enum LogCommand {
         #[arg(long, hide = true, value_name = "FILE")]
         html: Option<PathBuf>,
     },
-    /// Everything on record about one call
+    /// Show everything recorded about one call
     Show {
         /// Its number, or the model's id for it
         call: String,
@@ -116,7 +116,7 @@ pub(crate) enum LogCommand {
         #[arg(long, value_name = "HASH")]
         head: Option<String>,
         /// Check only what came after the record with this hash: the head of an earlier check.
-        /// What is before it is not looked at again
+        /// Earlier records are not checked again
         #[arg(long, value_name = "HASH", conflicts_with = "head")]
         after: Option<String>,
     },

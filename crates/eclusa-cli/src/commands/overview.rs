@@ -21,7 +21,7 @@ const EVERYDAY: [[&str; 2]; 12] = [
     ["status", "which agents are connected, and what is not covered"],
     ["exec -- COMMAND", "run a command, review its changes, then decide"],
     ["check TOOL …", "what the rules decide about a call, and why"],
-    ["approvals", "answer what waits, here or in a browser"],
+    ["approvals", "answer pending approvals, here or in a browser"],
     ["changes", "what calls changed"],
     ["undo", "undo the latest change"],
     ["log", "what was decided"],
@@ -42,12 +42,14 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
     let rules = match (&broken, file, ctx.config.left_out.is_empty()) {
         (Some(_), _, _) => "cannot be used: `eclusa config check` says why",
         (None, true, true) => "eclusa.toml of this project and your own",
-        (None, true, false) => "eclusa.toml of this project tightens; nobody has trusted the rest",
-        (None, false, _) => "your own and what is shipped",
+        (None, true, false) => {
+            "eclusa.toml of this project, untrusted: only its restrictions apply"
+        }
+        (None, false, _) => "yours and the defaults",
     };
     let here = match in_project {
         true => place,
-        false => format!("{place}, where no call runs: go to a project"),
+        false => format!("{place} (no project: no call runs here)"),
     };
     let mut rows =
         vec![row("here", &here), row("rules", rules), row("waits", &waiting_text(waiting))];

@@ -42,11 +42,11 @@ pub(crate) struct PeopleArgs {
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum PeopleCommand {
-    /// Who may answer, in which groups and with which keys (default)
+    /// List approvers, their groups and keys (default)
     List,
     /// Add a person, a group of theirs or a key
     Add {
-        /// The name that goes on record
+        /// The name in records
         name: String,
         /// A group that they are in; repeatable
         #[arg(long, value_name = "NAME")]
@@ -154,7 +154,7 @@ fn pair(
     // A key is nobody's by a slip of the finger.
     if name != own && !known.iter().any(|it| it.name == name) {
         let name = one_line(&name);
-        return Err(Failure::failed(format!("nobody here is called `{name}`"))
+        return Err(Failure::failed(format!("no person is called `{name}`"))
             .hint(format!("`eclusa people add {name}` adds them")));
     }
     let now = SystemClock.unix_ms();

@@ -28,12 +28,11 @@ use crate::{
 #[command(after_help = "\
 Examples:
   eclusa run --park bash command='make deploy'  ends with code 4: waits for approval 12
-  eclusa approvals yes 12                       somebody says yes
-  eclusa resume 12                              and it runs
+  eclusa approvals yes 12                       approve it
+  eclusa resume 12                              run it
 
-A call that has not run passes every gate again; only the approval is taken. One that has run is not run \
-again: its changes are applied as they were shown. Ends with code 4 where somebody still has to \
-answer.")]
+A call that has not run passes every gate again; only the approval is taken. One that has run does not run \
+again: its changes are applied as they were shown. Exit code 4: an answer is still missing.")]
 pub(crate) struct ResumeArgs {
     /// The numbers of their approvals
     #[arg(value_name = "NUMBER", required_unless_present = "all")]
@@ -129,10 +128,9 @@ async fn waiting(
     numbers.sort_unstable();
     numbers.dedup();
     for number in numbers {
-        let queued = queue
-            .get(number)
-            .await
-            .map_err(|err| Failure::failed(err).hint("`eclusa approvals` lists what waits"))?;
+        let queued = queue.get(number).await.map_err(|err| {
+            Failure::failed(err).hint("`eclusa approvals` lists the pending ones")
+        })?;
         if queued.question.principal != principal {
             let whose = queued.question.principal;
             return Err(Failure::failed(format!("approval {number} is for a call of `{whose}`")));
@@ -155,7 +153,7 @@ async fn waiting(
         }
         if !queued.asker_away {
             return Err(Failure::failed(format!(
-                "whoever asked still waits for approval {number}, and goes on by itself"
+                "the requester still waits for approval {number}, and continues by itself"
             )));
         }
         found.push(queued);

@@ -57,8 +57,7 @@ pub(crate) struct RunArgs {
     /// Never wait for a person: put the question into the approval queue and end with code 4
     #[arg(long)]
     pub(crate) park: bool,
-    /// Preview: run it staged, show what it would change and what the rules say of that, and
-    /// change nothing
+    /// Preview: run it staged, show its changes and the verdict on them, and change nothing
     #[arg(long, conflicts_with = "park")]
     pub(crate) discard: bool,
 }

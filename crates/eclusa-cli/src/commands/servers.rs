@@ -105,7 +105,7 @@ fn list(ctx: &AppContext, json: bool) -> Result<Exit, Failure> {
                 Ok(0) => "not used yet".to_owned(),
                 Ok(1) => "1 tool".to_owned(),
                 Ok(count) => format!("{count} tools"),
-                Err(err) => format!("what it said cannot be read: {err}"),
+                Err(err) => format!("its answer cannot be read: {err}"),
             };
             vec![it.name.clone(), sanitize(&reached(it)), notes(it), tools]
         };

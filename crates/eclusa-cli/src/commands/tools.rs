@@ -37,12 +37,12 @@ pub(crate) struct ToolsArgs {
 pub(crate) enum ToolsCommand {
     /// All tools
     List,
-    /// One tool: what it does, its facts and the schema of its arguments
+    /// Show one tool: its description, facts and arguments
     Show {
         /// Name or alias
         tool: String,
     },
-    /// Tools that fit all of these words, best first
+    /// Find tools that match all of these words, best first
     Search {
         /// What to look for in names, hints and descriptions
         #[arg(required = true)]

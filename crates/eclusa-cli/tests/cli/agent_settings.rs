@@ -347,7 +347,7 @@ fn a_project_that_leads_hooks_to_other_rules_holds_nothing_and_runs_nothing() {
         world.write(file, "A=1\nexport XDG_CONFIG_HOME = /elsewhere\n");
         let (answer, status) = says();
         assert!(answer.contains("deny") && answer.contains("XDG_CONFIG_HOME"), "{file}: {answer}");
-        assert!(status.contains("nothing is held"), "{file}: {status}");
+        assert!(status.contains("nothing is enforced"), "{file}: {status}");
         world.write(file, "# HOME=/elsewhere\nA=1\n");
     }
     assert_eq!(says().0, "");

@@ -86,7 +86,7 @@ fn an_agent_that_obeys_is_proven_until_something_changes() {
     let settings = world.read("home/.claude/settings.json");
     world.write("home/.claude/settings.json", &settings.replace("opus", "haiku"));
     let ran = status(&world, &["status", "claude-code"]);
-    assert!(ran.out.contains("(not proven: 9.8.7 is of a line that was never tried"), "{ran:?}");
+    assert!(ran.out.contains("(not proven: 9.8.7 is a version that was never tried"), "{ran:?}");
 }
 
 #[test]
@@ -113,7 +113,11 @@ fn an_output_that_is_not_redacted_is_told() {
         let ran = prove(&world, obeys);
         let said = &ran.json()[0];
         assert_eq!((&said["proven"], &said["redacts"]), (&true.into(), &redacts.into()), "{said}");
-        assert_eq!(said["open"].to_string().contains("is not redacted"), !redacts, "{said}");
+        assert_eq!(
+            said["open"].to_string().contains("does not let Eclusa redact"),
+            !redacts,
+            "{said}"
+        );
     }
 }
 

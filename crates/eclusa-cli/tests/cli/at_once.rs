@@ -24,7 +24,7 @@ fn the_second_of_two_commands_says_what_it_replaces_and_an_undo_brings_it_back()
     let mut told = String::new();
     second.stderr.take().unwrap().read_to_string(&mut told).unwrap();
     assert!(second.wait().unwrap().success(), "{told}");
-    assert!(flowing(&told).contains("what they wrote there is replaced"), "{told}");
+    assert!(flowing(&told).contains("the command's version replaced it"), "{told}");
     assert_eq!(world.read("workspace/log"), "start\nsecond\n");
     assert_eq!(world.eclusa(&["undo"]).code, 0);
     assert_eq!(world.read("workspace/log"), "start\nfirst\n");

@@ -322,7 +322,7 @@ fn rewind_takes_back_words_and_what_shell_commands_did() {
     person.sees("a.txt");
     person.sees("Go back? [y/n]");
     person.types("y");
-    person.sees("goes on from before turn 2");
+    person.sees("rewound to before turn 2");
     person.sees("› second words");
     assert_eq!(world.read("workspace/a.txt"), "one\n");
     assert!(!world.path("workspace/b.txt").exists());
@@ -365,7 +365,7 @@ fn changes_that_nobody_is_asked_about_are_shown_and_those_of_a_question_are_not_
     person.sees("made a.txt");
     person.sees("+ fresh line");
     person.sees("Written.");
-    person.sees("1 call changed the workspace; /undo takes it back");
+    person.sees("1 call changed the workspace; /undo undoes it");
     press(&mut person, "/quit\r");
     assert_eq!(person.ends().0, 0);
     world.remove("workspace/a.txt");

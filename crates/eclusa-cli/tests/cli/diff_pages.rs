@@ -25,7 +25,7 @@ fn a_pick_takes_the_rest_and_q_keeps_what_was_said() {
     // Numbers count: 10 comes last, not second.
     person.sees("Apply `f2.txt` (2 of 11)?");
     person.types("q");
-    person.sees("Kept what you said of 1 file; `p` goes on at `f2.txt`");
+    person.sees("Kept your answers for 1 file; `p` continues at `f2.txt`");
     person.sees("Apply these changes? [");
     person.types("p");
     person.sees("Apply `f2.txt` (2 of 11)?");

@@ -234,7 +234,7 @@ fn init_writes_a_file_for_the_project_once_and_trusts_it() {
         "{made:?}"
     );
     let again = world.eclusa(&["init"]);
-    assert!(again.code == 2 && again.err.contains("is there already"), "{again:?}");
+    assert!(again.code == 2 && again.err.contains("exists already"), "{again:?}");
     assert_eq!(world.eclusa(&["config", "check"]).code, 0);
 }
 

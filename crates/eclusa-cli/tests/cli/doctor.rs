@@ -8,7 +8,7 @@ fn it_says_that_everything_holds_where_it_does() {
     let world = World::with("[commands]\nprocesses = 100");
     let ran = world.eclusa(&["doctor"]);
     assert_eq!(ran.code, 0, "this kernel has all of it: {ran:?}");
-    let approvals = "runs as this user (id ";
+    let approvals = "other programs of this user (id ";
     for text in ["level: full", "sandbox: overlay", "landlock", "bash 5", "eclusa.toml", approvals]
     {
         assert!(ran.out.contains(text), "`{text}` is not in {}", ran.out);

@@ -42,11 +42,11 @@ fn what_leaves_too_many_processes_running_is_ended_and_told() {
     // As many as a person says.
     let world = World::with("mode = \"auto-approve\"\n[commands]\njob_processes = 250\n");
     let ran = call(&world, MANY);
-    assert!(ran.out.contains("200 processes go on as job 1"), "{ran:?}");
+    assert!(ran.out.contains("200 processes still run as job 1"), "{ran:?}");
     assert_eq!(world.eclusa(&["jobs", "end", "--all"]).code, 0);
     let world = World::with("mode = \"auto-approve\"\n[commands]\njob_processes = \"none\"\n");
     let ran = call(&world, MANY);
-    assert!(ran.out.contains("200 processes go on as job 1"), "{ran:?}");
+    assert!(ran.out.contains("200 processes still run as job 1"), "{ran:?}");
     assert_eq!(world.eclusa(&["jobs", "end", "--all"]).code, 0);
 }
 

@@ -33,7 +33,7 @@ fn mcp_jobs_are_listed_read_told_of_and_ended() {
         let server = "python3 -m http.server 5173 --bind 127.0.0.1";
         let mut call = |tool: &str, args: Value| text(&client.call(tool, args)).to_owned();
         let told = call("bash", json!({"command": server, "background": true}));
-        assert!(told.contains("1 process goes on as job 1"), "{told}");
+        assert!(told.contains("1 process still runs as job 1"), "{told}");
         let waits = "sh -c 'until [ -e /tmp/go ]; do sleep 0.05; done; echo more' & echo left";
         let told = call("bash", json!({"command": waits}));
         assert!(told.contains("left\n") && told.contains("as job 2"), "{told}");
@@ -84,7 +84,7 @@ fn a_chat_looks_after_its_jobs() {
         format!("```tool\n{}\n```\n", json!({"name": tool, "args": args}))
     };
     let script = format!(
-        "## says\nI start it.\n{}## expects goes on as job 1\n## says\nI look.\n{}\
+        "## says\nI start it.\n{}## expects still runs as job 1\n## says\nI look.\n{}\
          ## expects 1  runs\n## says\nI read.\n{}## expects begun\n## says\nI end it.\n{}\
          ## expects job 1 ended by signal 15\n## says\nEnded.\n",
         call("bash", json!({"command": "echo begun; exec sleep 1000", "background": true})),
@@ -108,7 +108,7 @@ fn a_chat_that_ends_leaves_nothing_running() {
         json!({"name": "bash", "args": {"command": "sleep 1000", "background": true}})
     );
     let script =
-        format!("## says\nI start it.\n{call}## expects goes on as job 1\n## says\nIt runs.\n");
+        format!("## says\nI start it.\n{call}## expects still runs as job 1\n## says\nIt runs.\n");
     let model = format!("script:{}", world.write("script.md", &script).display());
     let ran = world.piped(&["chat", "--plain", "--model", &model, "go"], "/quit\n");
     assert!(ran.out.contains("It runs."), "{ran:?}");

@@ -143,5 +143,5 @@ fn where_nobody_waits_for_orphans_doctor_says_so() {
     first_process.envs(known.into_iter().filter_map(|(name, value)| Some((name, value?))));
     let ran = first_process.current_dir(world.path("workspace")).output().unwrap();
     let said = String::from_utf8_lossy(&ran.stdout).into_owned();
-    assert!(said.contains("stay as zombies: 1;") && said.contains("`--init`"), "{said} {ran:?}");
+    assert!(said.contains("zombies now: 1;") && said.contains("`--init`"), "{said} {ran:?}");
 }

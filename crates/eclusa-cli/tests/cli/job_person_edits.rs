@@ -160,7 +160,7 @@ fn where_there_is_too_much_to_look_at_it_is_told_once() {
         links += 1;
     }
     start(&world, "sleep 1000");
-    let told = "job 1 does not see what a person edits";
+    let told = "job 1 does not see your edits";
     let first = call(&world, "echo first");
     assert!(first.code == 0 && first.out.contains(told), "{first:?}");
     let second = call(&world, "echo second");

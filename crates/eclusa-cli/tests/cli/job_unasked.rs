@@ -108,7 +108,7 @@ fn a_rule_about_the_path_lets_it_pass_and_one_that_asks_keeps_it() {
     assert!(!world.path("workspace/other.txt").exists());
     // What was applied is the job's own no longer; the rest is kept.
     let ended = world.eclusa(&["jobs", "end", "--all"]);
-    assert!(ended.out.contains("2 paths of the workspace is not applied"), "{ended:?}");
+    assert!(ended.out.contains("2 paths of the workspace are not applied"), "{ended:?}");
     let diff = world.eclusa(&["jobs", "diff", "1"]).out;
     assert!(diff.contains("asked.log") && !diff.contains("server.log"), "{diff}");
 }

@@ -160,7 +160,7 @@ fn what_a_job_wrote_itself_stays_its_own_and_that_is_told() {
     assert!(!ran.err.contains("its own"), "{ran:?}");
     assert_eq!(call(&world, "cat file").out, "mine\n", "the session sees the job's");
     let ended = world.eclusa(&["jobs", "end", "--all"]);
-    assert!(ended.out.contains("of the workspace is not applied"), "{ended:?}");
+    assert!(ended.out.contains("of the workspace are not applied"), "{ended:?}");
     assert_eq!(world.read("workspace/file"), "other\n");
 }
 

@@ -77,7 +77,10 @@ fn a_workspace_cannot_name_a_check() {
     let world = World::new();
     world.write("workspace/eclusa.toml", "[diagnostics]\ncommand = [\"make\"]\n");
     let ran = world.eclusa(&["run", "diagnostics"]);
-    assert!(ran.code != 0 && ran.err.contains("left out, because nobody has trusted"), "{ran:?}");
+    assert!(
+        ran.code != 0 && ran.err.contains("left out, because this file is not trusted"),
+        "{ran:?}"
+    );
     assert!(ran.err.contains("diagnostics"), "there is no such tool: {ran:?}");
 }
 

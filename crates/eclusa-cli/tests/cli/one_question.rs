@@ -15,7 +15,7 @@ fn a_rule_that_asks_about_a_command_that_edits_asks_once() {
     let world = World::with(ASK);
     let parked = park(&world, "touch a.txt");
     let shown = world.eclusa(&["approvals", "show", "1"]);
-    assert!(shown.out.contains("what it changes here is then applied"), "{shown:?}");
+    assert!(shown.out.contains("its changes are then applied"), "{shown:?}");
     assert!(!shown.out.contains("hard to take back"), "{shown:?}");
     assert_eq!(yes(&world, &parked["approval"]).out, "approval 1: yes\n");
     assert_eq!(world.eclusa(&["resume", "1"]).code, 0);

@@ -51,7 +51,7 @@ fn two_people_with_keys_open_the_call_and_nothing_less_does() {
         assert_eq!(world.eclusa(&["resume", "1"]).code, 4, "one person is not two");
     }
     let shown = world.eclusa(&["approvals", "show", "1"]).out;
-    assert!(shown.contains("`ana` said yes by key"), "{shown}");
+    assert!(shown.contains("`ana` approved by key"), "{shown}");
     let ran = yes(&world, Some(&bo));
     assert!(ran.code == 0 && !ran.out.contains("somebody else"), "{ran:?}");
     let ran = world.eclusa(&["resume", "1"]);

@@ -71,7 +71,7 @@ tool = "web_*"
     <dir>/config/eclusa/eclusa.toml:15: unreachable: `grep` is of class read-only, not shell
     <dir>/config/eclusa/eclusa.toml:20: broad: it allows every tool, also those that come later
     <dir>/config/eclusa/eclusa.toml:24: redundant: the rule at <dir>/config/eclusa/eclusa.toml:29 says the same of more calls
-    7 rules of your own, 5 findings
+    7 rules of yours, 5 findings
     exit 1
     "###);
     let world = World::with("[[rules]]\ndecision = \"ask\"\ntool = \"web_fetch\"\n");
@@ -108,7 +108,7 @@ arg = { "/file_path" = "*.x" }
     assert!(ran.out.contains(":2: unreachable: `read` runs no commands"), "{ran:?}");
     assert!(ran.out.contains(":7: unreachable: `write` has no argument `contents`"), "{ran:?}");
     assert!(ran.out.contains("no argument `file_path` (it is `path` here)"), "{ran:?}");
-    assert!(ran.out.contains("4 rules of your own, 3 findings"), "{ran:?}");
+    assert!(ran.out.contains("4 rules of yours, 3 findings"), "{ran:?}");
 }
 
 #[test]

@@ -160,7 +160,7 @@ network_rule(host = "a.example", protocol = "https", decision = "forbidden")
     reason = "imported: sandbox_mode read-only"
 
     # Skipped:
-    #   approval_policy never: what may run without a question is said by rules and `mode`
+    #   approval_policy never: rules and `mode` say what may run without a question
 
     stderr:
     note: 1 imported, 1 skipped

@@ -145,7 +145,7 @@ fn a_yes_can_be_taken_back_and_an_edit_runs_instead() {
     world.eclusa(&NOTE);
     assert_eq!(world.eclusa(&["approvals", "revoke", "1"]).code, 1, "nobody said yes yet");
     world.eclusa(&["approvals", "yes", "1"]);
-    assert_eq!(world.eclusa(&["approvals", "revoke", "1"]).out, "approval 1: yes taken back\n");
+    assert_eq!(world.eclusa(&["approvals", "revoke", "1"]).out, "approval 1: revoked\n");
     assert_eq!(world.eclusa(&["resume", "1"]).code, 1);
     assert_eq!(world.eclusa(&NOTE).code, 4, "it is asked again");
     assert_eq!(world.eclusa(&["approvals", "abort", "2"]).code, 0);

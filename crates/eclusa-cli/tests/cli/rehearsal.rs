@@ -69,7 +69,7 @@ fn later_calls_see_what_earlier_ones_did_and_nothing_is_real() {
     assert_eq!(world.eclusa(&["log"]).out.matches("write").count(), 0);
     // People read the same.
     let ran = world.piped(&["--dry-run", "feed"], &answer);
-    assert!(ran.err.contains("Nothing was applied, nobody was asked"), "{ran:?}");
+    assert!(ran.err.contains("nothing was applied, nobody was asked"), "{ran:?}");
     assert!(ran.err.contains("1. would ask  write") && ran.err.contains("not made"), "{ran:?}");
     let ran = world.piped(&["--dry-run", "feed"], "I have nothing to do.\n");
     assert!(ran.code == 0 && ran.err.contains("The plan is empty"), "{ran:?}");

@@ -31,7 +31,7 @@ fn what_needs_a_service_outside_says_so_and_names_the_grant() {
     }
     // The name of a remote is no host.
     let ran = world.eclusa(&["check", "bash", &call("git push origin main")]);
-    assert!(!ran.out.contains("a yes opens"), "{ran:?}");
+    assert!(!ran.out.contains("approving opens"), "{ran:?}");
     let ran = world.eclusa(&["check", "bash", &call("git push https://git.example/a.git main")]);
-    assert!(ran.out.contains("a yes opens `git.example`"), "{ran:?}");
+    assert!(ran.out.contains("approving opens `git.example`"), "{ran:?}");
 }

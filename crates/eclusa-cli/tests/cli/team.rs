@@ -30,7 +30,7 @@ fn an_untrusted_file_tightens_and_stops_nobody() {
     assert!(denied.code == 3 && denied.err.contains("a rule denies it"), "{denied:?}");
     let asked = note(&world);
     assert_eq!(asked.code, 3, "its allow is left out: {asked:?}");
-    let told = "eclusa.toml:1: left out, because nobody has trusted this file;";
+    let told = "eclusa.toml:1: left out, because this file is not trusted;";
     assert!(flowing(&asked.err).contains(told), "{asked:?}");
     // Everything else works as without it.
     assert_eq!(world.eclusa(&["run", "read", "path=a.txt"]).code, 0);

@@ -74,7 +74,7 @@ fn a_change_is_seen_undone_and_redone() {
     $ eclusa undo
     stderr:
     error: there is nothing to undo
-    hint: `eclusa changes` lists what was changed
+    hint: `eclusa changes` lists the changes
     exit 1
     $ eclusa changes list
     call  time                  tool  status       paths

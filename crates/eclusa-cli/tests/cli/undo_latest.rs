@@ -38,7 +38,7 @@ fn keep_mine_takes_back_the_rest_and_leaves_what_was_edited() {
     world.write("workspace/d/two", "mine\n");
     let undone = world.eclusa(&["undo", "1", "--keep-mine"]);
     assert_eq!(undone.code, 0, "{undone:?}");
-    assert!(undone.out.contains("left as it is: d/two"), "{undone:?}");
+    assert!(undone.out.contains("left alone: d/two"), "{undone:?}");
     assert!(!world.path("workspace/d/one").exists());
     assert_eq!(world.read("workspace/d/two"), "mine\n");
 }

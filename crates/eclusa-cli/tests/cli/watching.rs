@@ -68,13 +68,13 @@ fn every_call_is_judged_and_recorded_and_none_is_stopped() {
     // It is said as such wherever somebody looks.
     let status = world.eclusa(&["status", "claude-code"]);
     assert!(status.code == 1 && status.out.starts_with("claude-code  watched"), "{status:?}");
-    assert!(status.out.contains("nothing stops them: tester said so"), "{status:?}");
+    assert!(status.out.contains("nothing stops them (by tester,"), "{status:?}");
     assert!(world.eclusa(&[]).out.contains("watched  claude-code:"));
-    assert!(world.eclusa(&["doctor"]).out.contains("watched, not held: claude-code"));
+    assert!(world.eclusa(&["doctor"]).out.contains("watched, not enforced: claude-code"));
     assert!(world.eclusa(&["log"]).out.contains("watched_denied"));
     // A rule is proposed from what was seen, and says that nobody said yes.
     let told = world.eclusa(&["policy", "suggest"]).out;
-    assert!(told.contains("only watched, and nobody approved them"), "{told}");
+    assert!(told.contains("only watched, not approved"), "{told}");
     assert!(!told.contains("rm -rf"), "{told}");
 }
 
@@ -92,7 +92,7 @@ fn an_install_without_it_and_an_uninstall_end_it() {
     person.sees("stop nothing?");
     person.types("y");
     let (code, seen) = person.ends();
-    assert!(code == 3 && seen.contains("connected already, and held"), "{seen}");
+    assert!(code == 3 && seen.contains("connected and enforced already"), "{seen}");
     assert_eq!(decision(&claude(&world, &deny)).0, "deny");
     world.eclusa(&["uninstall", "claude-code"]);
     observe(&world, "y");
@@ -171,7 +171,10 @@ fn nothing_that_a_project_brings_turns_it_on() {
     world.eclusa(&["install", "claude-code", "--project"]);
     assert!(denied(&claude(&world, &deny)));
     let told = world.eclusa(&["status", "claude-code"]).out;
-    assert!(told.contains("held all the same: this project's settings hold it"), "{told}");
+    assert!(
+        told.contains("the rules are enforced: this project's settings enforce them"),
+        "{told}"
+    );
 }
 
 /// Where an administrator has rules, a person's word to watch only does not count.

@@ -106,7 +106,7 @@ fn rules_that_cannot_be_meant_are_refused() {
     assert_snapshot!(wrong("[[rules]]\ndecision = 'deny'\npath = ['!src/**']"), @"eclusa.toml:3:8: there is no path here to match; write `*` for all paths");
     assert_snapshot!(wrong("[[rules]]\ndecision = 'allow'\ncommand = { contains = 'git' }"), @"eclusa.toml:3:11: shell text cannot be allowed by its looks; allow single commands by their first words, like `command = \"git log\"`");
     assert_snapshot!(wrong("[[rules]]\ndecision = 'deny'\ncommand = 'a | b'"), @"eclusa.toml:3:11: `a …` is the beginning of one command, word by word, without quotes or operators");
-    assert_snapshot!(wrong("[[rules]]\ndecision = 'allow'\ncommand = 'a'\npath = 'b'"), @"eclusa.toml:3:11: a rule that allows commands says nothing of paths; leave `path` and `access` out, or say with `effects` what may come of it");
+    assert_snapshot!(wrong("[[rules]]\ndecision = 'allow'\ncommand = 'a'\npath = 'b'"), @"eclusa.toml:3:11: a rule that allows commands says nothing of paths; leave out `path` and `access`, or use `effects`");
     assert_snapshot!(wrong("[[rules]]\ndecision = 'allow'\ntool = 'a'\ntimes = 2"), @"eclusa.toml:4:9: `times` needs an `id`, by which uses are counted");
     assert_snapshot!(wrong("[[rules]]\ndecision = 'allow'\ntool = 'a'\nuntil = 'soon'"), @"eclusa.toml:4:9: `soon` is not a time; write it like `2026-12-01T18:00:00Z`, or a date alone");
     assert_snapshot!(wrong("[[rules]]\ndecision = 'allow'\ntool = 'a'\nexcept = 'secret-file'"), @"eclusa.toml:4:10: no rule of this file or below is called `secret-file`; did you mean `secret-files`?");

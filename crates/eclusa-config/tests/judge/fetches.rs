@@ -118,7 +118,7 @@ fn hosts_are_asked_about_before_the_run_where_nobody_can_be_asked_during_it() {
     let curl = "curl -s https://a.example/x";
     let (_, verdict) = parks.check(call(curl)).unwrap();
     assert_eq!(verdict.decision, Decision::Ask);
-    assert!(verdict.why().contains("a yes opens `a.example`"), "{}", verdict.why());
+    assert!(verdict.why().contains("approving opens `a.example`"), "{}", verdict.why());
     assert_eq!(parks.check(call("npm install")).unwrap().1.decision, Decision::Stage);
     let (_, verdict) = world.gate.check(call(curl).from(Origin::Hook)).unwrap();
     assert_eq!(verdict.decision, Decision::Ask);

@@ -79,7 +79,7 @@ pub(super) static CLAUDE_CODE: AgentSpec = AgentSpec {
         looks_above: false,
     },
     caveats: Caveats {
-        open: &["what a failed call of its own printed cannot be redacted"],
+        open: &["output of its own failed calls is not redacted"],
         open_unmanaged: &[
             "another hook can change a command after eclusa has allowed it",
             "`disableAllHooks`, `--bare` and `--safe-mode` switch hooks off; `--managed` closes both",

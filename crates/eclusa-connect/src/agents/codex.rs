@@ -148,7 +148,7 @@ fn entries(facts: &InstallFacts) -> Vec<SettingsEntry> {
     if !facts.project {
         all.push(SettingsEntry {
             file: OWN_RULES,
-            purpose: "has Codex ask about what a command changed, and lets our tickets write the log",
+            purpose: "has Codex ask about a command's changes, and lets our tickets write the log",
             is_gate: false,
             change: EntryChange::Whole { text: own_rules(&facts.program) },
         });

@@ -58,7 +58,7 @@ pub(super) static COPILOT: AgentSpec = AgentSpec {
     trust: None,
     switches: SwitchSpec::NONE,
     caveats: Caveats {
-        open: &["what a failed call of its own printed cannot be redacted"],
+        open: &["output of its own failed calls is not redacted"],
         open_unmanaged: &["`disableAllHooks` switches hooks off; `--managed` closes that"],
         confirm: None,
         confirm_unmanaged: None,

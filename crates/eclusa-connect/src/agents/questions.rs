@@ -5,10 +5,10 @@ use super::spec::{AgentSpec, RewrittenAsk};
 impl AgentSpec {
     /// What happens with questions in this agent, in two lines.
     pub fn questions(&self) -> [&'static str; 2] {
-        let shown = "in front of a person a shell command runs in the sandbox first; its own prompt then \
-                     shows what it changes, and a yes applies exactly that";
-        let elsewhere = "what has no room there waits in `eclusa approvals`; where nobody sits, \
-                         changes are discarded, and kept for a day (`eclusa changes`)";
+        let shown = "interactive: a shell command runs in the sandbox first; the agent's own prompt \
+        then shows its changes, and yes applies exactly those";
+        let elsewhere = "changes that do not fit there wait in `eclusa approvals`; headless, they are \
+        discarded, and kept for a day (`eclusa changes`)";
         match &self.hooks {
             None => [
                 "it shows them as a form where it can show forms",
@@ -17,9 +17,9 @@ impl AgentSpec {
             ],
             Some(hooks) if hooks.asks_rewritten != RewrittenAsk::Never => [shown, elsewhere],
             Some(_) => [
-                "it is not shown there what a shell command changes: what needs an answer is \
-                 refused, and kept for a day (`eclusa changes apply N`)",
-                "with `on_no_approver = \"queue\"` it waits in `eclusa approvals`, and a yes applies it",
+                "changes of a shell command are not shown there: if they need approval they are \
+                refused, and kept for a day (`eclusa changes apply N`)",
+                "with `on_no_approver = \"queue\"` they wait in `eclusa approvals`",
             ],
         }
     }

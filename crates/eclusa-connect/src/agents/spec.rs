@@ -344,7 +344,7 @@ impl AgentSpec {
     ) -> SettingsEntry {
         let path = vec!["hooks", event];
         let change = EntryChange::JsonHook { path, value, mark: second_hook_mark(self.name) };
-        let purpose = "refuses what the hook before it has not judged";
+        let purpose = "refuses a call that the first hook has not judged";
         SettingsEntry { file, purpose, is_gate: true, change }
     }
 

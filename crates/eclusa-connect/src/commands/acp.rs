@@ -37,7 +37,7 @@ use messages::EditorProxy;
 /// Which agent stands behind us.
 #[derive(Debug, Clone, Args)]
 pub struct AcpArgs {
-    /// Leave the servers of a session as they are, outside the gate
+    /// Leave the servers of a session outside the gate
     #[arg(long)]
     pub plain_servers: bool,
     /// The agent and its arguments

@@ -41,8 +41,8 @@ pub enum AgentsCommand {
 before each of its own tool calls. The call is judged by your rules and recorded; a shell command \
 that may run is run in the sandbox instead (`[agents] shell = \"plain\"` switches that off).
 
-Anything that is no verdict is a denial: an event or a configuration that cannot be read, a log that \
-cannot be written, a crash, more than 10 seconds. Exit code 2 then, and the reason on stderr.")]
+Every failure is a denial: an event or a configuration that cannot be read, a log that cannot be \
+written, a crash, more than 10 seconds. The exit code is 2 then, and the reason on stderr.")]
     Hook {
         /// The agent
         #[arg(help = agent_help(AgentSpec::has_hooks))]
@@ -55,20 +55,19 @@ cannot be written, a crash, more than 10 seconds. Exit code 2 then, and the reas
     /// Connect an agent: its tools ask the gate
     #[command(after_help = "\
 Examples:
-  eclusa install                                every agent that is found here, after a question
+  eclusa install                                every agent that is found here; asks first
   eclusa install claude-code                    for you, in every project
   eclusa install codex --project                for everybody who works in this project
   eclusa install gemini --dry-run               show what would be written
   eclusa install codex --observe                judge and record its calls, and stop nothing
 
-Writes hooks that ask before each of the agent's own tool calls, connects the MCP server, which offers the gate's tools, and lets \
-its tools run without a question of the agent's own. The agent's other servers are started by \
-`eclusa mcp --wrap` from then on: their calls pass the gate, and their programs run in sandboxes, where \
-they have no network until `--allow-net HOST` is added before `--` in their arguments.
+Writes hooks that ask before each of the agent's own tool calls, connects the MCP server, which offers \
+Eclusa's tools, and lets these run without a question of the agent's own. The agent's other servers are \
+started by `eclusa mcp --wrap` from then on: their calls pass the gate, and their programs run in \
+sandboxes without a network. Add `--allow-net HOST` before `--` in their arguments to open one.
 
 Comments and order of the files are kept; a file that cannot be parsed is left alone. `eclusa \
-uninstall` restores the files byte for byte where nobody has changed them since. `eclusa status` says \
-what holds, and what you must still confirm.")]
+uninstall` restores the files byte for byte where nobody has changed them since. `eclusa status` shows what is covered, and what you must still confirm.")]
     Install {
         /// The agent
         #[arg(help = agent_help(|_| true))]
@@ -86,14 +85,14 @@ what holds, and what you must still confirm.")]
         #[arg(long, conflicts_with_all = ["agent", "ScopeArgs", "plain_servers"])]
         apparmor: bool,
     },
-    /// Take out of an agent's settings what install put in
+    /// Remove Eclusa from an agent's settings
     #[command(after_help = "\
 Examples:
   eclusa uninstall claude-code        one agent, for you
   eclusa uninstall --all              every agent: for you, in this project, and on this machine where you may
   eclusa uninstall --all --managed    every agent, for the whole machine
 
-Run `eclusa uninstall --all` before you remove the program: an agent whose hook is gone is told no for every call.")]
+Run `eclusa uninstall --all` before you remove the program: an agent whose hook program is missing has every call denied.")]
     Uninstall {
         /// The agent
         #[arg(help = agent_help(|_| true), required_unless_present_any = ["all", "apparmor"])]
@@ -104,7 +103,7 @@ Run `eclusa uninstall --all` before you remove the program: an agent whose hook 
         /// Every agent
         #[arg(long, conflicts_with = "agent")]
         all: bool,
-        /// Take away what `install --apparmor` wrote; needs root
+        /// Remove the profile of `install --apparmor`; needs root
         #[arg(long, conflicts_with_all = ["agent", "all", "ScopeArgs"])]
         apparmor: bool,
     },
@@ -120,11 +119,10 @@ Run `eclusa uninstall --all` before you remove the program: an agent whose hook 
     /// Refuse every call of an agent for a while
     #[command(after_help = "\
 Examples:
-  eclusa pause claude-code --for 10m    its hooks refuse every call, and the model is told until when
-  eclusa pause claude-code --end        it goes on
+  eclusa pause claude-code --for 10m    its hooks refuse every call, and tell the model until when
+  eclusa pause claude-code --end        end the pause
 
-Asks at the terminal, and nowhere else; the call is on record, and `eclusa status` shows it. What runs \
-already goes on (`eclusa jobs`).")]
+Asks at the terminal, and nowhere else. It is recorded, and `eclusa status` shows it. Running commands continue (`eclusa jobs`).")]
     Pause {
         /// The agent
         #[arg(help = agent_help(AgentSpec::has_hooks))]
@@ -144,10 +142,10 @@ already goes on (`eclusa jobs`).")]
 Put this where the editor has the agent's command, for example in Zed's settings:
   \"agent_servers\": {\"Gemini\": {\"command\": \"eclusa\", \"args\": [\"acp\", \"--\", \"gemini\", \"--acp\"]}}
 
-What the agent asks its editor for passes the gate: permissions, files that the editor reads and \
-writes, commands in the editor's terminals, which run in the sandbox. Questions are shown by the \
-editor. The servers of a session are put behind `eclusa mcp --wrap`. Everything else passes as it is. \
-What the agent does by itself without asking is not held by this: `eclusa install` hooks it.
+Requests of the agent to its editor pass the gate: permissions, files that the editor reads and writes, \
+commands in the editor's terminals, which run in the sandbox. The editor shows the questions. Servers \
+of a session go behind `eclusa mcp --wrap`. Everything else passes unchanged. Eclusa does not see here \
+what the agent does without asking: `eclusa install` covers that.
 
 Exit codes: 0 the editor or the agent ended, 1 the agent failed.")]
     Acp(AcpArgs),
@@ -172,15 +170,15 @@ fn status_help() -> String {
     format!(
         "\
 Levels: `managed` (only an administrator can switch it off), `hooked` (you, or the files that are \
-named, can), `watched` (it tells of its calls afterwards, and nothing stops them), `none`. A level \
-says what is written in the settings; `proven` says that the real agent was seen to obey it here.
+named, can), `watched` (calls are judged and recorded, and nothing stops them), `none`. A level is \
+about the settings; `proven` means that the real agent was seen to obey them here.
 
 --prove starts the agent four times, with a copy of your settings in a home of its own and a \
-scripted model on loopback: a command that a rule allows must run, one that a rule denies must not, \
-with eclusa missing none may, and a secret that a command prints must not reach the model. Your key is not used. It is kept until the agent's program or its \
-settings change. Works with {agents}.
+scripted model on loopback: an allowed command must run, a denied one must not, with eclusa missing \
+none may run, and a secret that a command prints must not reach the model. Your key is not used. The \
+result counts until the agent's program or its settings change. Works with {agents}.
 
-Exit codes: 0 every agent that was asked about is held (with --prove: and proven), 1 one is not."
+Exit codes: 0 every agent that was asked about is covered (with --prove: and proven), 1 one is not."
     )
 }
 
@@ -199,16 +197,16 @@ Examples:
   eclusa guard --discard -- gemini -p 'what would you change?'
 
 The agent and everything that it starts run in a sandbox. Secrets are hidden, nothing outside the \
-workspace can be written but a directory that the agent keeps for itself, and it reaches its model \
-and the hosts that --allow-net names. The key of its model is read from your environment and added \
-outside: the agent has a token in its place. It starts without your settings, servers, hooks and \
+workspace can be written except a directory of the agent's own, and it reaches its model and the hosts \
+of --allow-net. The key of its model is read from your environment and added outside the sandbox: the \
+agent gets a token. It starts without your settings, servers, hooks and \
 logins.
 
-Live (default on a terminal), it cannot write the workspace: it changes things with Eclusa's tools, \
-each call judged by itself and run in a sandbox of its own, and you are asked on your terminal. \
-Staged (default for {headless}), it writes to a layer; at its end \
-all its changes are judged and shown, and applied all together or not at all, and single commands and \
-edits inside are not judged. `eclusa undo` takes either back.
+Live (default on a terminal), it cannot write the workspace: it works with Eclusa's tools; each call is \
+judged by itself and runs in a sandbox of its own, and you are asked on your terminal. \
+Staged (default for {headless}), it writes to a layer; at the end all its changes are judged, shown, \
+and applied together or not at all; single commands and edits inside are not judged. `eclusa undo` \
+undoes either.
 
 Exit codes: that of the agent; 3 where the rules refuse it or its changes; 130 when interrupted."
     )

@@ -44,11 +44,11 @@ use tool_service::ToolService;
 /// Which agent runs in a sandbox.
 #[derive(Debug, Args)]
 pub struct GuardArgs {
-    /// It works in the workspace as it is, which it cannot write: it changes things with
-    /// Eclusa's tools, each call judged by itself (default for an agent on a terminal)
+    /// The workspace is read-only for it; it works with Eclusa's tools, and each call is judged by itself
+    /// (default for an agent on a terminal)
     #[arg(long, conflicts_with_all = ["staged", "apply", "discard"])]
     pub live: bool,
-    /// Its changes are staged, and judged all together at its end (default for a headless agent)
+    /// Its changes are staged, and judged together at the end (default for a headless agent)
     #[arg(long)]
     pub staged: bool,
     /// Apply its changes without asking, if the rules allow it
@@ -201,7 +201,7 @@ fn places_of_others(all: &Path, own: &Path) -> Vec<PathBuf> {
 fn own_directory(home: &Path, row: &GuardSpec, form: GuardForm) -> Result<PathBuf, Failure> {
     let failed = |err: io::Error| {
         Failure::failed(format!("`{}` cannot be made ready: {err}", home.display()))
-            .hint("what the agent put there may be in the way: move that directory away")
+            .hint("files of the agent may be in the way: move that directory away")
     };
     let ready = || -> io::Result<PathBuf> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(home)?;

@@ -216,7 +216,7 @@ impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         if let Some(id) = self.id.take() {
             let peer = self.peer.clone();
-            let reason = "nobody waits for the answer any more".to_owned();
+            let reason = "the caller no longer waits for the answer".to_owned();
             let told = CancelledNotificationParam::new(Some(id), Some(reason));
             // Without a runtime everything ends. An error means that the client is gone.
             if let Ok(runtime) = Handle::try_current() {

@@ -94,7 +94,8 @@ impl Form {
                 "reason": {
                     "type": "string",
                     "title": "Reason",
-                    "description": "With a no: what to tell the model; with `instead`: the result in place of the tool's",
+                    "description": "With `no`: the reason for the model; with `instead`: the result in \
+                    place of the tool's",
                 },
             },
             "required": ["answer"],

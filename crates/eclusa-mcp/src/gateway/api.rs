@@ -31,7 +31,7 @@ impl Gateway {
     pub(crate) fn instructions(&self) -> Option<String> {
         let said = |it: &std::sync::Arc<Upstream>| {
             let (name, said) = (&it.settings.name, it.instructions()?);
-            Some(format!("The server {name} says about itself, and nobody has checked it: {said}"))
+            Some(format!("The server {name} says about itself (not checked): {said}"))
         };
         let all: Vec<String> = self.servers.iter().filter_map(said).collect();
         (!all.is_empty()).then(|| all.join("\n\n"))

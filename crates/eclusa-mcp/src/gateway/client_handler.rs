@@ -34,7 +34,7 @@ impl UpstreamHandler {
         request: InputRequest,
         context: RequestContext<RoleClient>,
     ) -> Result<T, ErrorData> {
-        let gone = || ErrorData::internal_error("nobody is there any more", None);
+        let gone = || ErrorData::internal_error("the client has left", None);
         let upstream = self.upstream().ok_or_else(gone)?;
         let origin = match context.extensions.get::<InboundStreamOrigin>() {
             Some(InboundStreamOrigin::OutboundRequest(id)) => Some(id),

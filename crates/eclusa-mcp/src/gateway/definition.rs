@@ -79,7 +79,7 @@ pub enum DefinitionFlag {
 impl fmt::Display for DefinitionFlag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            DefinitionFlag::Hidden => f.write_str("it has characters in it that nobody sees"),
+            DefinitionFlag::Hidden => f.write_str("it has invisible characters in it"),
             DefinitionFlag::Orders(phrase) => {
                 write!(f, "it tells the model what to do: `{phrase}`")
             }
@@ -136,7 +136,7 @@ impl ToolDefinition {
         let size = pinned.to_string().len();
         if size > MAX_DEFINITION_BYTES {
             return Err(format!(
-                "what it says about itself has {size} bytes, and {MAX_DEFINITION_BYTES} are taken at most"
+                "its definition has {size} bytes; the limit is {MAX_DEFINITION_BYTES}"
             ));
         }
         look(&pinned, others, &mut flags);

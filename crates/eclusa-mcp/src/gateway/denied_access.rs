@@ -32,9 +32,7 @@ impl Upstream {
             let all = hosts.join("`, `");
             let flags = hosts.iter().map(|it| format!("--allow-net {it}")).collect::<Vec<_>>();
             let grant = setting(flags.join(" "), format!("hosts = {hosts:?}"));
-            return Some(format!(
-                "its sandbox did not let it reach `{all}` meanwhile; {grant} would"
-            ));
+            return Some(format!("its sandbox refused access to `{all}` meanwhile; {grant} would"));
         }
         let says = |words: &[&str]| words.iter().any(|it| said.contains(it));
         let grant = match settings.workspace {

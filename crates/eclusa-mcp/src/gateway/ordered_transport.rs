@@ -234,7 +234,7 @@ impl Upstream {
             match self.in_flight.none() {
                 // It belongs to no call: whoever is there and listens may hear it.
                 true => self.handle_notification(Notification::Said(told.into())),
-                false => tracing::debug!(server = name, "a message came for nobody"),
+                false => tracing::debug!(server = name, "a message came for no call"),
             }
             return;
         };

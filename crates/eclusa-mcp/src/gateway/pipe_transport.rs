@@ -85,7 +85,7 @@ where
                 let mut left = line.as_slice();
                 while !left.is_empty() {
                     let Ok(written) = timeout(WRITE_TIMEOUT, to.write(left)).await else {
-                        last_error.make("it does not read what it is sent".to_owned());
+                        last_error.make("it does not read its input".to_owned());
                         given_up.cancel();
                         return Err(io::ErrorKind::TimedOut.into());
                     };

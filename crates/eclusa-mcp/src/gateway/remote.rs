@@ -110,7 +110,7 @@ fn display(
         })?;
         let name = name.parse().map_err(|_| format!("`{name}` is not the name of a header"))?;
         let mut value = reqwest::header::HeaderValue::from_str(&value)
-            .map_err(|_| format!("what is in the variable `{variable}` cannot be a header"))?;
+            .map_err(|_| format!("the value of the variable `{variable}` cannot be a header"))?;
         value.set_sensitive(true);
         Ok((name, value))
     };
@@ -180,7 +180,7 @@ pub struct LoginOptions {
     pub client: Option<String>,
     /// The secret of that client.
     pub secret: Option<String>,
-    /// What the token must be good for, besides what it was good for before.
+    /// Further scopes that the token needs.
     pub scopes: Vec<String>,
 }
 
@@ -194,7 +194,7 @@ impl Login {
         terms: LoginOptions,
     ) -> Result<Login, String> {
         let Endpoint::Url { url, .. } = &settings.reach else {
-            return Err(format!("`{}` is a program: nobody logs in to it", settings.name));
+            return Err(format!("`{}` is a program: it has no login", settings.name));
         };
         // The manager makes a client of its own.
         eclusa_net::choose_encryption();
@@ -218,7 +218,7 @@ impl Login {
         }
         (request.client_id, request.client_secret) = (terms.client, terms.secret);
         let session = AuthorizationSession::new(manager, request).await;
-        let session = session.map_err(|(_, err)| format!("nobody can log in there: {err}"))?;
+        let session = session.map_err(|(_, err)| format!("logging in failed: {err}"))?;
         Ok(Login { session })
     }
 

@@ -149,7 +149,7 @@ impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         if let Some(id) = self.id.take() {
             let peer = self.peer.clone();
-            let reason = "nobody waits for it any more".to_owned();
+            let reason = "the caller no longer waits for it".to_owned();
             let told = CancelledNotificationParam::new(Some(id), Some(reason));
             // Without a runtime everything ends. An error means that the server is gone.
             if let Ok(runtime) = Handle::try_current() {
@@ -304,13 +304,13 @@ impl Upstream {
                     visible(err.message.to_string())
                 )
             }
-            ServiceError::Cancelled { .. } => format!("the call of server `{name}` was taken back"),
+            ServiceError::Cancelled { .. } => format!("the call of server `{name}` was cancelled"),
             _ => {
                 let why = self.why_down().await;
                 let why = why.map_or_else(String::new, |why| format!(" ({why})"));
                 format!(
-                    "the server `{name}` went away while it worked on this call{why}; nobody can \
-                     tell how far it came. It is started again by itself"
+                    "the server `{name}` ended while it worked on this call{why}; it may have done part \
+                    of it. It restarts by itself"
                 )
             }
         })

@@ -64,8 +64,7 @@ impl Upstream {
     pub(super) fn down_text(&self, why: &str) -> String {
         let (name, test) = (&self.settings.name, self.command_for_people("test"));
         format!(
-            "the server `{name}` is down: {why}. It is started again by itself; try later, or go \
-             on without it. {test} tells a person more"
+            "the server `{name}` is down: {why}. It is started again by itself; try later, or continue without it. {test} tells a person more"
         )
     }
 

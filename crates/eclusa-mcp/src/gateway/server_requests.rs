@@ -76,8 +76,8 @@ impl Upstream {
     ) -> Result<Value, ErrorData> {
         let name = &self.settings.name;
         let ask = self.in_flight.about(origin, |it| it.ask.clone()).ok_or_else(|| {
-            let why = "nobody can tell which call it is for: it came outside of a call, or calls of \
-                       several conversations are on their way";
+            let why = "it is not clear which call it is for: it came outside of a call, or several \
+            sessions have calls running";
             no(format!("`{name}` cannot ask this now: {why}"))
         })?;
         let (answer, answered) = oneshot::channel();
@@ -114,7 +114,7 @@ impl Upstream {
         requests: InputRequests,
         time: Duration,
     ) -> Result<InputResponses, ErrorData> {
-        let none = || no("the call came from nobody who can be asked".to_owned());
+        let none = || no("the caller cannot be asked".to_owned());
         let client = client.ok_or_else(none)?;
         let dress = |(key, request)| Ok((key, self.dressed(request, client)?));
         let requests = requests.into_iter().map(dress).collect::<Result<_, ErrorData>>()?;
@@ -123,7 +123,7 @@ impl Upstream {
         client.tell.send(ClientMessage::Question(asked)).await.map_err(|_| none())?;
         let said = tokio::time::timeout(time, answered)
             .await
-            .map_err(|_| no(format!("nobody answered within {} s", time.as_secs())))?;
+            .map_err(|_| no(format!("no answer within {} s", time.as_secs())))?;
         let said = said.map_err(|_| no("the client did not come back".to_owned()))??;
         let size = size(&said);
         if size > MAX_QUESTION_BYTES {
@@ -151,7 +151,7 @@ impl Upstream {
             InputRequest::ListRoots(_) => {
                 (ServerPermission::Roots, client.profile.can.roots.is_some())
             }
-            _ => return Err(no("nobody here knows what it asks for".to_owned())),
+            _ => return Err(no("this request is not known".to_owned())),
         };
         self.may(ask)?;
         if !can {
@@ -182,9 +182,9 @@ impl Upstream {
                     let web = Url::parse(url)
                         .is_ok_and(|it| matches!(it.scheme(), "http" | "https") && it.has_host());
                     if !web || url.len() > MAX_TEXT_BYTES || strip_hidden(url) != *url {
-                        return Err(no("it leads to something that is no address of the web, or \
-                                       that nobody could read"
-                            .to_owned()));
+                        return Err(no(
+                            "it leads to something that is not a readable web address".to_owned()
+                        ));
                     }
                 }
                 _ => {}

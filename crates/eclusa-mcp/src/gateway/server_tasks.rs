@@ -134,7 +134,7 @@ impl Upstream {
 
     fn odd_task(&self) -> ToolError {
         let name = &self.settings.name;
-        ToolError::new(format!("the server `{name}` says of its task what nobody can read"))
+        ToolError::new(format!("the server `{name}` sent an unreadable state of its task"))
     }
 }
 

@@ -243,8 +243,8 @@ impl Upstream {
                 if let Some(upstream) = upstream.upgrade() {
                     upstream.list_again();
                 }
-                let text = "a person has just accepted what this tool says now; look it up again, \
-                            and make the call again";
+                let text = "a person has just accepted the new description of this tool; look it up \
+                again, and repeat the call";
                 Ok(Review::Deny(text.to_owned()))
             });
             registration =

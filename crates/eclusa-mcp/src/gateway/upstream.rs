@@ -220,7 +220,7 @@ impl Upstream {
         match &*self.state.borrow() {
             State::Down(why) => Some(self.down_text(why)),
             State::Starting => Some(format!(
-                "the server `{}` has not started yet; try again later, or go on without it",
+                "the server `{}` has not started yet; try again later, or continue without it",
                 self.settings.name
             )),
             State::Up(_) => None,

@@ -105,7 +105,7 @@ pub(crate) fn state_structure(result: &mut CallToolResult) {
 /// What a model is told that goes on after a person has ended the turn.
 pub(crate) fn turn_ended() -> CallToolResult {
     let text = "A person has ended this turn, and this call was not run. Make no further calls: \
-                say what was done so far, and wait for their next message.";
+    summarise your work so far, and wait for their next message.";
     let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
     let mut meta = MetaObject::new();
     meta.0.insert("eclusa/code".to_owned(), "aborted".into());
@@ -116,8 +116,8 @@ pub(crate) fn turn_ended() -> CallToolResult {
 /// What a client is told that would otherwise give up.
 pub(crate) fn still_waiting(id: &str) -> CallToolResult {
     let text = format!(
-        "Still waiting for a person to approve this call. Nothing was applied yet; it goes on as \
-         soon as they say yes. Do not make the call again: get its answer with the tool `wait` and \
+        "Still waiting for a person to approve this call. Nothing was applied yet; it continues as soon \
+        as they approve. Do not repeat the call: get its answer with the tool `wait` and \
          {{\"id\": \"{id}\"}}"
     );
     let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);

@@ -167,7 +167,7 @@ impl Server {
             let (number, state) = (queued.id, queued.state);
             let became = match (state, queued.question.pending) {
                 (QuestionState::Taken, Some(_)) => {
-                    "it had run, and a yes has applied what it changed; look at the files"
+                    "it had run, and its approved changes are applied; look at the files"
                 }
                 _ => "the call was not run",
             };

@@ -21,7 +21,7 @@ pub(crate) fn unreadable(method: &str) -> ErrorData {
     ];
     match KNOWN.contains(&method) {
         true => ErrorData::invalid_params(
-            format!("the parameters of `{method}` are not what the protocol says"),
+            format!("the parameters of `{method}` do not fit the protocol"),
             None,
         ),
         false => unknown(method),

@@ -89,6 +89,6 @@ impl Server {
 
 /// The call goes on, and is on record; but there is no way to come back for it.
 fn not_answered(what: &str) -> ErrorData {
-    let problem = format!("nobody has said yet whether `{what}` may be had; ask again later");
+    let problem = format!("reading `{what}` is not approved yet; ask again later");
     ErrorData::invalid_request(problem, None)
 }

@@ -40,11 +40,11 @@ pub enum Clash {
 impl fmt::Display for Conflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.clash {
-            Clash::Meanwhile => "was changed by somebody else while the command ran",
-            Clash::Altered => "was changed by somebody else after the command",
-            Clash::Deleted => "was deleted by somebody else",
-            Clash::Appeared => "was made by somebody else too",
-            Clash::Replaced => "was replaced by somebody else",
+            Clash::Meanwhile => "was changed by another program while the command ran",
+            Clash::Altered => "was changed by another program after the command",
+            Clash::Deleted => "was deleted by another program",
+            Clash::Appeared => "was also made by another program",
+            Clash::Replaced => "was replaced by another program",
         };
         write!(f, "`{}` {what}", self.path.display())
     }

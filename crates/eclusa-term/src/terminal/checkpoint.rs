@@ -24,7 +24,7 @@ impl Checkpoint for Terminal {
     fn open<'a>(&'a self, call: &'a Validated) -> BoxFuture<'a, Result<(), PreflightError>> {
         Box::pin(async move {
             let tty = self.input().map_err(|not| match not {
-                NotAsked::Unavailable(why) => format!("nobody can be asked to confirm it: {why}"),
+                NotAsked::Unavailable(why) => format!("no terminal to confirm it on: {why}"),
                 NotAsked::Unread(why) | NotAsked::Failed(why) => why,
                 NotAsked::Parked(id) => format!("it waits for approval {id}"),
             })?;

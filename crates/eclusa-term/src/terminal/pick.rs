@@ -10,8 +10,8 @@ use crate::screen::{Style, diff_view::DiffView, layout};
 /// Of so many files that are left out the names are told.
 const MAX_NAMED: usize = 10;
 
-const PICK_HELP: &str = "Please type y or n; a: this file and all the rest, d: neither this file nor the rest, \
-                         q: back to the question, where `p` goes on here";
+const PICK_HELP: &str = "Please type y or n; a: this file and all the rest, d: neither this file nor \
+the rest, q: back to the question, where `p` continues here";
 
 fn files(count: usize) -> String {
     if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
@@ -48,7 +48,7 @@ impl Prompt {
                     "q" => {
                         if !self.picks.is_empty() {
                             let text = format!(
-                                "Kept what you said of {}; `p` goes on at `{name}`",
+                                "Kept your answers for {}; `p` continues at `{name}`",
                                 files(at - 1)
                             );
                             self.say(Style::Faint, &text)?;

@@ -145,8 +145,8 @@ pub struct Jobs(Arc<Background>);
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JobsArgs {
-    /// `list` all jobs, `read` what one has written since the last look, send one a `signal`, or
-    /// `end` one: politely, and for sure some seconds later.
+    /// `list` all jobs, `read` the new output of one, send one a `signal`, or `end` one: SIGTERM, and SIGKILL
+    /// some seconds later.
     action: Action,
     /// Which job, for all but `list`.
     id: Option<u64>,

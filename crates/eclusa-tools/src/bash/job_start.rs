@@ -16,7 +16,7 @@ impl Bash {
         if let Some(left) = ran.left.take() {
             let kept = self.keep(left, job).await;
             ran.notes.push(kept.map_or_else(
-                |err| format!("what it left running was ended: {err}"),
+                |err| format!("the processes that it left were ended: {err}"),
                 |view| format!("{}; {}", view.goes_on(), self.hint(&view)),
             ));
         }

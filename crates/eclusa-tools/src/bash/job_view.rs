@@ -115,8 +115,8 @@ impl JobView {
             return format!("job {id} {}", self.state());
         }
         let who = match self.processes {
-            1 => "1 process goes on".to_owned(),
-            count => format!("{count} processes go on"),
+            1 => "1 process still runs".to_owned(),
+            count => format!("{count} processes still run"),
         };
         format!("{who} as job {id}{}", listening(&self.ports))
     }

@@ -171,13 +171,11 @@ fn refusal(
         }
         Refusal::Hidden(path) => match ruled_out(path) {
             Some(why) => return format!("refused: {refusal}: {why}"),
-            None if is_shut(path) => {
-                ": it cannot be read, so that nobody could tell what is in it; change its mode in a terminal"
-            }
+            None if is_shut(path) => ": it cannot be read; change its mode in a terminal",
             None => ": it holds secrets, and no setting shows it to commands",
         },
         Refusal::Owner(_) => {
-            "; make it yours in a terminal (`chown`, `chgrp`), or let whoever owns it run this"
+            "; make it yours in a terminal (`chown`, `chgrp`), or run this as its owner"
         }
         Refusal::Limit("memory") => "; a person can raise `commands.memory`",
         Refusal::Limit("the number of processes") => "; a person can raise `commands.processes`",
@@ -266,9 +264,7 @@ pub(super) fn ended_left(count: usize) -> String {
     } else {
         "processes that it left running were"
     };
-    format!(
-        "{count} {processes} ended; `--keep` lets them go on, and so does a session of an agent"
-    )
+    format!("{count} {processes} ended; `--keep` keeps them, and so does a session of an agent")
 }
 
 /// The same where they are too many to go on as a job.
@@ -285,10 +281,10 @@ pub(super) fn started(view: &JobView, hint: &str, sandboxes: &Sandboxes) -> Outp
     let tracking = sandboxes.write_tracking();
     let writes = match tracking {
         WriteTracking::Overlay => {
-            "what it writes to the workspace is not applied, and kept at its end"
+            "its changes to the workspace are not applied, and kept at its end"
         }
         WriteTracking::Snapshot => "it cannot write to the workspace",
-        WriteTracking::Nothing => "what it writes to the workspace is applied at once",
+        WriteTracking::Nothing => "its changes to the workspace are applied at once",
     };
     let text = format!("started: {}; {hint}; {writes}", view.goes_on());
     let live = match tracking {

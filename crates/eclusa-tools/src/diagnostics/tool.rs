@@ -98,13 +98,13 @@ impl Diagnostics {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DiagnosticsArgs {
-    /// Which check; all of them if left out.
+    /// Which check; all by default.
     pub check: Option<String>,
-    /// Only what is about this file, or about files in this directory.
+    /// Only findings about this file, or files in this directory.
     pub path: Option<String>,
-    /// So many are shown: 100 if left out, 1000 at most.
+    /// How many findings to show; 100 by default, 1000 at most.
     pub limit: Option<usize>,
-    /// So many are passed over.
+    /// How many findings to skip.
     pub offset: Option<usize>,
 }
 

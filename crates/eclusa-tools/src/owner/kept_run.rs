@@ -69,11 +69,11 @@ pub(super) fn keep_at_end(about: &JobAbout, job: u64, state: &Path) -> Option<St
         Ok(count) => {
             let paths = if count == 1 { "path" } else { "paths" };
             Some(format!(
-                "what it wrote to {count} {paths} of the workspace is not applied; it is kept for a day: \
+                "its changes to {count} {paths} of the workspace are not applied; they are kept for a day: \
                  `eclusa jobs diff {job}`, `eclusa jobs apply {job}`"
             ))
         }
-        Err(why) => Some(format!("what it wrote to the workspace is lost: {why}")),
+        Err(why) => Some(format!("its changes to the workspace are lost: {why}")),
     }
 }
 
@@ -141,7 +141,7 @@ pub(super) fn keep(
     // What was kept before is part of what there is now.
     match workspace.claim_pending(number) {
         Err(PendingError::Busy(_)) => {
-            return Err("what it wrote before is being applied at this moment".to_owned());
+            return Err("its earlier changes are being applied right now".to_owned());
         }
         _ => workspace.forget_pending(number),
     }

@@ -63,10 +63,7 @@ impl SessionPlace {
         };
         let about = fstat(&dir)?;
         if about.st_uid != rustix::process::geteuid().as_raw() || about.st_mode & 0o077 != 0 {
-            let text = format!(
-                "`{}` is not this user's alone; remove it, and the jobs of its session are told of again",
-                path.display()
-            );
+            let text = format!("other users can reach `{}`; remove it", path.display());
             return Err(io::Error::other(text));
         }
         Ok(Some(SessionPlace { path: path.to_owned(), dir }))

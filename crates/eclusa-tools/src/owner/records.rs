@@ -136,7 +136,7 @@ impl JobRecords {
             false => "ended: its owner was killed",
         };
         let ended = Some(ended.to_owned());
-        let changes = Some("what it wrote to the workspace is lost".to_owned());
+        let changes = Some("its changes to the workspace are lost".to_owned());
         let changes = record.layer.as_ref().and(changes);
         let record = JobRecord { ended, changes, layer: None, lost: true, ..record };
         if let Err(err) = self.write(&record) {

@@ -20,7 +20,7 @@ pub struct ReadArgs {
     /// The first line to show; 1 is the first of the file.
     #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
     offset: Option<u64>,
-    /// How many lines to show at most; 2000 unless given.
+    /// How many lines to show at most; 2000 by default.
     #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     limit: Option<u64>,

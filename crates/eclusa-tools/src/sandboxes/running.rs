@@ -114,7 +114,7 @@ pub enum RunError {
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
     /// What it changed cannot be read back. Nothing of it is real.
-    #[error("what the command changed cannot be told, so it was discarded: {0}")]
+    #[error("the changes of the command could not be determined, so they were discarded: {0}")]
     Effects(String),
     /// The owner of the session cannot hold it, or does not say what the session has.
     #[error(transparent)]
@@ -186,7 +186,8 @@ impl Running {
                     let repository = self.repository.as_ref().map(|it| it.copied(&self.pool));
                     Ok::<_, std::io::Error>((copy, repository.transpose()?))
                 });
-                let moving = || std::io::Error::other("what it left running could not be stopped");
+                let moving =
+                    || std::io::Error::other("the processes that it left could not be stopped");
                 let copied = copied.ok_or_else(moving).and_then(|it| it);
                 let (copy, repository) =
                     copied.map_err(|err| RunError::Effects(err.to_string()))?;

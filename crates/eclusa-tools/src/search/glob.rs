@@ -43,13 +43,13 @@ impl Glob {
 pub struct GlobArgs {
     /// Without a slash it fits a name at any depth, with one the path below `path`.
     pub pattern: String,
-    /// The directory; the workspace if left out.
+    /// The directory; the workspace by default.
     pub path: Option<String>,
-    /// So many files are shown: 200 if left out, 1000 at most.
+    /// How many files to show; 200 by default, 1000 at most.
     pub limit: Option<usize>,
-    /// So many files are passed over.
+    /// How many files to skip.
     pub offset: Option<usize>,
-    /// Also what .gitignore hides.
+    /// Also files that .gitignore hides.
     pub ignored: Option<bool>,
 }
 

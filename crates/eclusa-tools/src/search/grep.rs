@@ -26,7 +26,7 @@ impl Grep {
 pub struct GrepArgs {
     /// A regular expression, or with `literal` the text itself.
     pub pattern: String,
-    /// The directory or file; the workspace if left out.
+    /// The directory or file; the workspace by default.
     pub path: Option<String>,
     /// The pattern is plain text.
     pub literal: Option<bool>,
@@ -50,11 +50,11 @@ pub struct GrepArgs {
     pub after: Option<usize>,
     /// A match may go over several lines, and `.` matches their ends too.
     pub multiline: Option<bool>,
-    /// `content` shows lines (if left out), `files` names of files, `count` matches of each file.
+    /// `content` (default) shows lines, `files` names of files, `count` matches of each file.
     pub output: Option<OutputShape>,
-    /// So many matches or files are shown: 100 if left out, 1000 at most.
+    /// How many matches or files to show; 100 by default, 1000 at most.
     pub limit: Option<usize>,
-    /// So many matches or files are passed over.
+    /// How many matches or files to skip.
     pub offset: Option<usize>,
     /// Also in files that .gitignore hides.
     pub ignored: Option<bool>,

@@ -42,17 +42,17 @@ impl List {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ListArgs {
-    /// The directory; the workspace if left out.
+    /// The directory; the workspace by default.
     pub path: Option<String>,
-    /// Also what is in the directories beneath it.
+    /// Also lists its subdirectories.
     pub recursive: Option<bool>,
     /// Only names that fit, such as `*.rs`.
     pub glob: Option<String>,
-    /// Also what .gitignore hides.
+    /// Also files that .gitignore hides.
     pub ignored: Option<bool>,
-    /// So many entries are passed over.
+    /// How many entries to skip.
     pub offset: Option<usize>,
-    /// So many entries are shown: 200 if left out, 1000 at most.
+    /// How many entries to show; 200 by default, 1000 at most.
     pub limit: Option<usize>,
 }
 

@@ -48,7 +48,7 @@ pub(super) fn window(
     let (offset, limit) = (offset.unwrap_or(0), limit.unwrap_or(usual).clamp(1, most));
     match offset.saturating_add(limit) > FURTHEST.min(most * 100) {
         true => Err(ToolError::new(format!(
-            "nobody can page as far as `offset` {offset}; narrow `path` or the pattern instead"
+            "`offset` {offset} is too far; narrow `path` or the pattern instead"
         ))),
         false => Ok((offset, limit)),
     }

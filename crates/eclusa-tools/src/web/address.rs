@@ -103,9 +103,8 @@ fn read(text: &str) -> Result<Address, String> {
         return Err("it has no host".to_owned());
     }
     if authority.contains('@') {
-        return Err(
-            "names and passwords in addresses are refused; leave out what is before `@`".to_owned()
-        );
+        return Err("names and passwords in addresses are refused; leave out the part before `@`"
+            .to_owned());
     }
     if authority.contains('%') {
         return Err("its host is written with `%`; write the name itself".to_owned());

@@ -199,7 +199,7 @@ impl Fetcher {
             _ if next.authority() == start.authority() => Ok(()),
             Some(may) => may(&next.authority()),
             None if self.rules.names(&next) || self.elsewhere == Elsewhere::Allowed => Ok(()),
-            None => Err("nobody has agreed to that host".to_owned()),
+            None => Err("that host was not approved".to_owned()),
         };
         let Err(why) = agreed else { return self.check(next).await };
         // The name is not even resolved: the question alone would tell its owner something.

@@ -179,7 +179,7 @@ fn things_are_moved_and_nothing_is_overwritten_unawares() {
         ("elsewhere", "elsewhere/sub/in", "into itself"),
         ("x/y/c.txt", "elsewhere", "whole new path, such as `elsewhere/c.txt`"),
         ("x/y/c.txt", "elsewhere/sub/b.txt", "set `overwrite`"),
-        ("x/y/c.txt", "x/y/../y/c.txt", "there already"),
+        ("x/y/c.txt", "x/y/../y/c.txt", "exists already"),
         ("nope", "z", "no such file"),
         ("x/y/c.txt", ".env", "secrets"),
         ("x/y/c.txt", "../z", "workspace"),

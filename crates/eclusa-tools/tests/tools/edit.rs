@@ -101,7 +101,7 @@ fn what_somebody_else_changed_since_it_was_read_is_not_edited() {
             ),
         ] {
             let said = work.fails(tool, args);
-            assert!(said.contains("has changed since this conversation last read it"), "{said}");
+            assert!(said.contains("has changed since this session last read it"), "{said}");
             assert!(said.contains("read it again"), "{said}");
         }
         assert_eq!(world.bytes(name), before);

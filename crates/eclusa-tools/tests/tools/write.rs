@@ -168,7 +168,7 @@ fn directories_are_made_once() {
     assert_eq!(world.tree(), ["a/", "a/b/", "file: x"]);
     for path in ["a/b", "a", ".", "a/b/..", "a/b/"] {
         let said = work.done("mkdir", json!({"path": path}));
-        assert!(said.contains("there already; nothing was changed"), "{path}: {said}");
+        assert!(said.contains("exists already; nothing was changed"), "{path}: {said}");
     }
     assert!(work.fails("make_dir", json!({"path": "file"})).contains("is a file"));
     assert!(work.fails("make_dir", json!({"path": "file/x"})).contains("where there is none"));

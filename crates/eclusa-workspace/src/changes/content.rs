@@ -142,7 +142,7 @@ impl<'a> Reading<'a> {
         };
         match content.len() as u64 == file.size && ContentDigest::of(&content) == file.digest {
             true => Ok(content),
-            false => Err("the content is no longer what it was".to_owned()),
+            false => Err("the content has changed since".to_owned()),
         }
     }
 }

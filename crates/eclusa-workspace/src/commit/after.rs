@@ -36,7 +36,7 @@ impl Workspace {
             |it: &&Op| it.other.is_none() && matches!(it.act, StepKind::Swap | StepKind::Take);
         let sizes = ops.filter(kept).filter_map(|it| it.old.as_ref()?.id.map(|it| it.size));
         if let Err(err) = held.add_kept(sizes.fold(0, u64::saturating_add)) {
-            tracing::warn!("what is kept for undo cannot be noted: {err}");
+            tracing::warn!("the undo data cannot be recorded: {err}");
         }
     }
 

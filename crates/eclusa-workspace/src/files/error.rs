@@ -45,7 +45,7 @@ pub enum FileError {
     },
     /// The path is, or leads to, what nobody may see.
     #[error(
-        "`{asked}` is blocked: {} matches the secret pattern `{pattern}`; go on without it{}",
+        "`{asked}` is blocked: {} matches the secret pattern `{pattern}`; continue without it{}",
         .reached.as_ref().map_or("it".to_owned(), |it| format!("it leads to `{it}`, which")),
         except(.reached.as_ref().unwrap_or(.asked), .pattern)
     )]
@@ -59,8 +59,7 @@ pub enum FileError {
     },
     /// The name fits a pattern of secrets, and so does the content.
     #[error(
-        "`{asked}` is blocked: it matches the secret pattern `{pattern}` and holds {holds}; go on \
-         without it"
+        "`{asked}` is blocked: it matches the secret pattern `{pattern}` and holds {holds}; continue without it"
     )]
     SecretContent {
         /// What was asked for.
@@ -74,7 +73,7 @@ pub enum FileError {
     #[error(
         "no such file: `{asked}`; {}",
         .near.as_ref().map_or_else(
-            || "list the directory to see what is there".to_owned(),
+            || "list the directory to see its files".to_owned(),
             |it| format!("did you mean `{it}`?"),
         )
     )]
@@ -129,7 +128,7 @@ pub enum FileError {
         asked: String,
     },
     /// The file is written by somebody else all the time.
-    #[error("`{asked}` changes while it is read; try again when nobody writes it")]
+    #[error("`{asked}` changes while it is read; try again when no program writes it")]
     Changing {
         /// What was asked for.
         asked: String,
@@ -222,7 +221,7 @@ impl Kind {
     fn instead_of_reading(self) -> &'static str {
         match self {
             Kind::Directory => "list it instead",
-            _ => "go on without it",
+            _ => "continue without it",
         }
     }
 
@@ -230,7 +229,7 @@ impl Kind {
         match self {
             Kind::File => "leave out what follows it, the slash included",
             Kind::Link => "leave out the slash to mean the link itself",
-            _ => "go on without it",
+            _ => "continue without it",
         }
     }
 }

@@ -121,7 +121,7 @@ pub enum QueueError {
     #[error("approval {0} is not the question that was shown; look at it again")]
     Swapped(u64),
     /// Nobody answers anonymously.
-    #[error("an answer needs the name of whoever gives it")]
+    #[error("an answer needs the name of the person who gives it")]
     Nameless,
     /// Too many questions wait already.
     #[error("{0} approvals are pending already; answer some of them first")]

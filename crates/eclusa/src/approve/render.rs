@@ -151,7 +151,7 @@ pub fn render(question: &Question) -> Rendered {
         thoughts(reverse_thinking, &mut page);
     }
     if let Some(reason) = question.reason.as_deref().filter(|it| !it.is_empty()) {
-        page.title("the reason given (nobody has checked it):");
+        page.title("the reason given (not checked):");
         page.block(Role::Model, vec![(String::new(), visible(reason))]);
     }
     answers(question, &mut page);
@@ -176,7 +176,7 @@ fn tool(question: &Question, page: &mut lines::Page) {
     }
     // What is shown before it is applied, and undone if it must be, is not hard to take back.
     if question.destructive && question.preview().is_none() {
-        page.line(Role::Warning, "warning: what this tool does cannot be undone".to_owned());
+        page.line(Role::Warning, "warning: this cannot be undone".to_owned());
     }
 }
 
@@ -354,14 +354,14 @@ fn answers(question: &Question, page: &mut lines::Page) {
         QuestionAbout::Signature(_) => answer("n", "no, leave it unsigned; you can say why"),
         QuestionAbout::Running => {
             if question.offers_review() {
-                answer("r", "run it, and show what it changes before that is applied");
+                answer("r", "run it, and show its changes before they are applied");
             }
-            answer("e", "edit the arguments; what you write is checked and judged again");
+            answer("e", "edit the arguments; the edited call is checked and judged again");
             answer("n", "no; you can say why");
         }
     }
     if question.offers_instead() {
-        answer("i", "no: answer in place of the tool; what you write is its result, as yours");
+        answer("i", "no, answer in place of the tool: your words become its result");
     }
     answer("q", "no, and end the whole turn");
 }

@@ -87,7 +87,7 @@ impl<'de> Visitor<'de> for UnambiguousReader {
         let mut fields = Map::new();
         while let Some((name, Unambiguous(value))) = from.next_entry::<String, _>()? {
             if fields.insert(name, value).is_some() {
-                return Err(de::Error::custom("a key stands twice in one object"));
+                return Err(de::Error::custom("a key occurs twice in one object"));
             }
         }
         Ok(Value::Object(fields))

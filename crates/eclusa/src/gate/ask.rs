@@ -114,8 +114,7 @@ fn told_of_staging(setup: &Setup, run: &Run, call: &Validated, mut question: Que
             decision: Decision::Stage,
             source: Source::Default,
             origin: STAGING.into(),
-            text: "runs in the sandbox; what it changes here is then applied, and can be undone"
-                .into(),
+            text: "runs in the sandbox; its changes are then applied, and can be undone".into(),
         });
     }
     question

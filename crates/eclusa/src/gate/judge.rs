@@ -42,7 +42,7 @@ pub(crate) fn judge(setup: &Setup, run: &Run, call: &Validated) -> Verdict {
         let hosts: Vec<String> =
             written_hosts(&call.view()).iter().map(|it| format!("`{}`", plainly(it))).collect();
         if !hosts.is_empty() {
-            let text = format!("a yes opens {} for this call", hosts.join(", "));
+            let text = format!("approving opens {} for this call", hosts.join(", "));
             verdict.because.insert(
                 0,
                 Reason {

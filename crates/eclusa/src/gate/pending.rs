@@ -252,7 +252,7 @@ impl<'a> Keeping<'a> {
         if !dropped.is_empty() {
             let calls: Vec<String> = dropped.iter().map(u64::to_string).collect();
             trail.warnings.push(format!(
-                "to make room, what nobody is asked about was dropped, the oldest first: of calls {}",
+                "dropped to make room, the oldest first: discarded changes of calls {}",
                 calls.join(", ")
             ));
         }
@@ -318,8 +318,8 @@ pub(super) fn tell_refusals(setup: &Setup, run: &Run, trail: &mut Trail) {
         if PendingCall::read(&kept).is_ok_and(|it| ours(&it)) {
             workspace.note_told(kept.call);
             trail.warnings.push(format!(
-                "what call {} did was not applied, although somebody said yes: {why}; make the call \
-                 again if it is still wanted",
+                "the changes of call {} were approved but could not be applied: {why}; make the call \
+                again if you still need it",
                 kept.call
             ));
         }

@@ -239,7 +239,7 @@ fn raised(mut verdict: Verdict, source: Source) -> Verdict {
 async fn think(setup: &Setup, call: &Validated, trail: &mut Trail) -> Result<Advice, Stop> {
     let no = |why: PreflightError| Stop::denied(Decider::ReverseThinking, why.0);
     let (Some(thinker), Some(verdict)) = (&setup.reverse_thinker, &trail.verdict) else {
-        return Err(no("the tool needs it, and nobody is set up to do it".into()));
+        return Err(no("the tool needs it, and none is configured".into()));
     };
     let thinking = async { thinker.think(call, verdict).await };
     let reverse_thinking = decided_within(setup.limits.checkpoint, thinking).await.map_err(no)?;

@@ -212,10 +212,9 @@ impl Gate {
         let stop = match (outcome, entry.trail.verdict.clone()) {
             (Err(stop), _) => stop,
             // The plan holds what was done with the others.
-            (Ok(()), _) if entry.trail.edited => Stop::denied(
-                Decider::Person,
-                "a call of a plan is taken as it stands, or not at all",
-            ),
+            (Ok(()), _) if entry.trail.edited => {
+                Stop::denied(Decider::Person, "a call of a plan cannot be edited")
+            }
             (Ok(()), verdict) => {
                 let verdict = verdict.unwrap_or_else(|| Verdict::from_reasons(Vec::new()));
                 let would = format!("{}({})", entry.trail.name(), entry.trail.args());

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// What is said of a session whose state nobody can read: it counts as tainted.
-const UNREAD: &str = "may have come in: what is kept of this session cannot be read";
+const UNREAD: &str = "may have come in: the state of this session cannot be read";
 
 /// What is kept of the session. A keeper that panics has failed.
 pub(super) fn load(setup: &Setup, run: &Run) -> Result<SessionRecord, SessionError> {
@@ -20,7 +20,7 @@ pub(super) fn load(setup: &Setup, run: &Run) -> Result<SessionRecord, SessionErr
     let loaded = catch_unwind(AssertUnwindSafe(load));
     let loaded = loaded.unwrap_or_else(|_panic| Err("it crashed".into()));
     if let Err(why) = &loaded {
-        tracing::warn!("what is kept of session `{}` cannot be read: {why}", run.session);
+        tracing::warn!("the state of session `{}` cannot be read: {why}", run.session);
     }
     loaded
 }
@@ -45,7 +45,7 @@ pub(crate) fn end(setup: &Setup, run: &Run, for_good: bool) {
         false => update(setup, run, SessionRecord::clear_grants),
     };
     if let Err(why) = ended {
-        tracing::warn!("what is kept of session `{}` cannot be changed: {why}", run.session);
+        tracing::warn!("the state of session `{}` cannot be written: {why}", run.session);
     }
     for tool in setup.registry.list() {
         // One that panics keeps no other from hearing of it.

@@ -212,7 +212,7 @@ impl Settling<'_> {
                     continue;
                 }
                 Err(why) => {
-                    let why = format!("what this session has changed cannot be counted: {why}");
+                    let why = format!("the changes of this session cannot be counted: {why}");
                     return Err(denied(&why));
                 }
             };

@@ -245,7 +245,7 @@ impl Gate {
                     (Some(_), Some(by)) => by,
                     (Some(false), None) => "rules",
                     _ => {
-                        let why = "a person must say yes to it, and nobody was asked".to_owned();
+                        let why = "it needs approval, and nobody was asked".to_owned();
                         return Err(Stop::NotCommitted { conflict: false, why });
                     }
                 };
@@ -302,7 +302,7 @@ impl Gate {
         let reference = PendingRef { call: run.call, sha256: run.sha256 };
         if queued.question.pending != Some(reference) {
             let why = format!(
-                "what is kept of call {} is not what approval {} was given for; nothing was applied",
+                "the kept changes of call {} are not those of approval {}; nothing was applied",
                 run.call, queued.id
             );
             return Err(not_taken(why));
@@ -321,8 +321,7 @@ impl Gate {
                         Ok(AnswerGiven { answer: Answer::Once, by, question, votes })
                     }
                     _ => Err(not_taken(format!(
-                        "whoever took the yes to approval {} ended before the changes were applied; \
-                         make the call again",
+                        "the program that used approval {} ended before the changes were applied; make the call again",
                         queued.id
                     ))),
                 }

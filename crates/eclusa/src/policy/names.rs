@@ -29,8 +29,8 @@ impl Names {
         match names.0.iter().find(|it| it.contains(odd)) {
             None => Ok(names),
             Some(name) => Err(ConditionError::Pattern(format!(
-                "nothing is called `{name}`; write the name alone, and what is in brackets with \
-                 `command`, `path` or `domain`"
+                "nothing is called `{name}`; write the name alone, and the text in brackets with \
+                `command`, `path` or `domain`"
             ))),
         }
     }

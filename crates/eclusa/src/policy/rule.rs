@@ -204,8 +204,7 @@ impl Rule {
     pub fn blocked(self, blocked: Blocked) -> Result<Rule, ConditionError> {
         match self.tightens() {
             false => Err(ConditionError::CannotAllow(
-                "files that nobody may see cannot be allowed; take their pattern back \
-                          with an exception in `files.blocked`",
+                "blocked files cannot be allowed by a rule; add an exception to `files.blocked`",
             )),
             true => Ok(Rule { paths: Some(Paths::blocked(&blocked)), ..self }),
         }

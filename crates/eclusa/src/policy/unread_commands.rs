@@ -69,7 +69,7 @@ impl Script {
 
     /// It may bring anything.
     pub(super) fn brings(&self, _root: &Root, _tried: bool) -> Option<&'static str> {
-        Some("came from a command that nobody has read")
+        Some("came from a command that could not be read")
     }
 
     pub(super) fn talks(&self) -> bool {

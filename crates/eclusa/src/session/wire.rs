@@ -89,8 +89,8 @@ impl SessionRecord {
     /// Reads what [`to_text`](SessionRecord::to_text) wrote. What cannot be read is an error, and
     /// counts as tainted, spent and not granted.
     pub fn from_text(text: &str) -> Result<SessionRecord, SessionError> {
-        let text: SessionText = serde_json::from_str(text)
-            .map_err(|err| format!("what is kept of it cannot be read: {err}"))?;
+        let text: SessionText =
+            serde_json::from_str(text).map_err(|err| format!("its state cannot be read: {err}"))?;
         if text.v != FORM {
             return Err("another version of this program has kept it".into());
         }

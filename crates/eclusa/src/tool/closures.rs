@@ -53,7 +53,9 @@ impl FnTool {
         let schema = schemars::schema_for!(A).to_value();
         FnTool::with_schema(name, description, schema, move |args| {
             let args = A::deserialize(args).map_err(|err| {
-                ToolError::new(format!("the schema let through what the tool cannot read: {err}"))
+                ToolError::new(format!(
+                    "the arguments fit the schema, but the tool cannot read them: {err}"
+                ))
             });
             let running = args.map(&run);
             async move { Ok(running?.await?.into()) }

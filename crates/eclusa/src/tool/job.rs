@@ -221,8 +221,7 @@ impl Job {
         match now.is_some_and(|it| it.to_string() == *bound) {
             true => Ok(files),
             false => Err(ToolError::new(
-                "not run: a file that the command names has changed since a person said yes to it; \
-                 make the call again",
+                "not run: a file that the command names has changed since it was approved; make the call again",
             )),
         }
     }

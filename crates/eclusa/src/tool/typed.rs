@@ -149,7 +149,9 @@ impl<T: TypedTool> Tool for T {
     fn run<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<Output, ToolError>> {
         Box::pin(async move {
             let args = T::Args::deserialize(job.args()).map_err(|err| {
-                ToolError::new(format!("the schema let through what the tool cannot read: {err}"))
+                ToolError::new(format!(
+                    "the arguments fit the schema, but the tool cannot read them: {err}"
+                ))
             })?;
             TypedTool::run(self, args, job).await
         })

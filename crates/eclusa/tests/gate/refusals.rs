@@ -32,7 +32,7 @@ fn all() -> Vec<Stop> {
             name: "raed".to_owned(),
             nearest: vec!["read".to_owned(), "rad".to_owned()],
         },
-        Stop::Unavailable { why: "the server `far` is down; go on without it".to_owned() },
+        Stop::Unavailable { why: "the server `far` is down; continue without it".to_owned() },
         Stop::Malformed("line 3: expected `}`".to_owned()),
         Stop::DuplicateId,
         Stop::InvalidArgs("`path` is missing".to_owned()),

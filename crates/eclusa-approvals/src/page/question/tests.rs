@@ -166,7 +166,7 @@ fn who_said_yes_so_far_and_which_files_can_be_picked_are_shown() {
     let bo = GivenVote { by: "<bo>".to_owned(), signed: None, waited: Duration::ZERO };
     let page =
         question(&workspace, "q", "ann", &queued, (&identical(&[7]), &[bo]), 1).into_string();
-    assert!(page.contains("<b>&lt;bo&gt;</b> said yes by word"), "{page}");
+    assert!(page.contains("<b>&lt;bo&gt;</b> approved by word"), "{page}");
     assert!(page.contains("1 of 2 so far") && page.contains("data-proof=\"passkey\""), "{page}");
     assert!(page.contains("value=\"a&lt;b\"") && page.contains("data-open=\"only\""), "{page}");
 }

@@ -8,7 +8,7 @@ use crate::model::ViewMessage;
 /// Texts that are no longer than this stay whole.
 const SHORT: usize = 1 << 10;
 
-const BEFORE: &str = "[what was said before this is left out here: it does not fit]";
+const BEFORE: &str = "[earlier messages are left out: they do not fit]";
 const BETWEEN: &str = "\n[… left out: it does not fit …]\n";
 
 /// Leaves out about half of a conversation that is in words alone. False when nothing is left that

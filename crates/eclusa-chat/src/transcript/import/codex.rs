@@ -17,7 +17,7 @@ pub(super) fn read(lines: &[Value], builder: &mut ItemBuilder) {
             "response_item" => item(payload, builder),
             "compacted" => {
                 let summary = text_at(payload, "message");
-                builder.person(&format!("[summary of what came before]\n{summary}"));
+                builder.person(&format!("[summary of the session so far]\n{summary}"));
             }
             // The same as the items, for a screen; and settings.
             "event_msg" | "session_meta" | "turn_context" => {}

@@ -100,7 +100,7 @@ impl Approver for StdinApprover {
                 }
                 open.waiting.insert(question.binding.clone(), tell);
             }
-            let gone = |_| NotAsked::Unavailable("nobody reads the questions".to_owned());
+            let gone = |_| NotAsked::Unavailable("no program reads the questions".to_owned());
             self.ask.send(AskedQuestion(question.clone())).map_err(gone)?;
             told.await.map_err(|_| NotAsked::Unavailable("stdin has ended".to_owned()))
         })

@@ -28,15 +28,11 @@ pub(super) const COMMANDS: [(&str, &str, &str); 15] = [
     ("/persona", "[NAME]", "switch persona"),
     ("/mode", "[MODE]", "show or change the approval mode"),
     ("/tools", "", "the tools there are"),
-    ("/cost", "", "what this session has cost, and how full the window is"),
-    ("/compact", "", "make what the model is shown smaller"),
+    ("/cost", "", "the cost of this session, and how full the window is"),
+    ("/compact", "", "sum up the session for the model"),
     ("/undo", "", "undo the latest change in the workspace"),
-    (
-        "/rewind",
-        "[TURN]",
-        "go back to before a turn: its words and what it changed, shell commands included",
-    ),
-    ("/fork", "", "go on in a copy; the session stays as it is"),
+    ("/rewind", "[TURN]", "return to before a turn, and undo its changes, shell commands included"),
+    ("/fork", "", "continue in a copy of the session"),
     ("/sessions", "", "the sessions of this workspace"),
     ("/resume", "ID", "go on with another session"),
     ("/clear", "", "begin a new session"),
@@ -121,7 +117,7 @@ pub(super) async fn run(with: CommandContext<'_>, line: &str) -> Result<AfterCom
         }
         "/resume" if rest.is_empty() => {
             sessions::run(&chat.ctx, SessionsCommand::List { all: false }, false).await?;
-            say("`/resume ID` goes on with one of them")?;
+            say("`/resume ID` resumes one of them")?;
         }
         "/resume" => {
             let head = sessions::find(&chat.archive, Some(rest)).await?;

@@ -21,21 +21,21 @@ use crate::ui::{
 /// Examples, for its help.
 pub const EXAMPLES: &str = "\
 Examples:
-  eclusa models add anthropic                   which models there are
+  eclusa models add anthropic                   list its models
   eclusa models add anthropic --model NAME --name pro
   eclusa models add http://localhost:8080 --model NAME --name local
 
-No key is written down: the configuration names the variable that holds it.";
+No key is stored: the configuration names its variable.";
 
 /// A model to be added.
 #[derive(Debug, Args)]
 pub struct AddModelArgs {
     /// `anthropic`, `openai`, `gemini`, or the address of a server that speaks OpenAI Chat
     pub server: String,
-    /// What the server calls the model
+    /// The model's name at the server
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
-    /// What you call it [default: main]
+    /// Your name for it [default: main]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
     /// The variable that holds the key [default: the provider's usual one]

@@ -32,7 +32,7 @@ fn not_offered(question: &Question, reference: &str, answer: &Answer) -> Option<
             "approval {reference}: it has run, or is not staged; leave out `--review`"
         )),
         Answer::Instead(_) if !question.offers_instead() => Some(format!(
-            "approval {reference}: it runs by now, and nobody can answer in its place"
+            "approval {reference}: the call is running already, so it cannot be answered in its place"
         )),
         Answer::Edit(_) if !question.can_edit() => Some(format!(
             "approval {reference}: it has run, and its changes can be applied or refused, not edited"

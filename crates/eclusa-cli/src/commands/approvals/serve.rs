@@ -46,7 +46,7 @@ pub(crate) struct ServeArgs {
     /// Address and port to listen on
     #[arg(long, default_value = "127.0.0.1:8378", value_name = "ADDRESS")]
     pub(crate) listen: SocketAddr,
-    /// Another address that the page is reached by, with TLS in front of it; repeatable
+    /// Another address of the page, with TLS in front of it; repeatable
     #[arg(long, value_name = "URL")]
     pub(crate) url: Vec<String>,
 }
@@ -154,7 +154,7 @@ impl PersonWorkspaces {
         if due.is_none_or(|it| it > SystemClock.unix_ms()) {
             return Ok(());
         }
-        let ctx = self.context(&workspace.key).ok_or("nobody knows how it is configured")?;
+        let ctx = self.context(&workspace.key).ok_or("its configuration is not known")?;
         let sender = ctx.notification_sender(workspace.queue.clone());
         sender.send_due().await.map_err(|err| err.to_string())
     }
@@ -214,7 +214,7 @@ impl Workspaces for PersonWorkspaces {
         _person: &'a str,
     ) -> BoxFuture<'a, Result<String, String>> {
         Box::pin(async move {
-            let ctx = self.context(key).ok_or("nobody knows where this workspace is")?;
+            let ctx = self.context(key).ok_or("the place of this workspace is not known")?;
             undo::one(&ctx, call).await.map_err(|failure| failure.lines().join("; "))
         })
     }

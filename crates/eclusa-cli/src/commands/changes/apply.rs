@@ -44,7 +44,7 @@ pub(in crate::commands) async fn run(
                 return Ok(Exit::Parked);
             }
             if !queued.asker_away {
-                screen::note(&format!("approval {id}: yes; whoever asked applies it"));
+                screen::note(&format!("approval {id}: yes; the requester applies it"));
                 return Ok(Exit::Done);
             }
             TakeYes::Queued(Box::new(queued))
@@ -74,7 +74,7 @@ fn binding(run: &PendingRun) -> &str {
 fn unavailable(call: u64, err: &PendingError) -> Failure {
     match err {
         PendingError::Unknown(_) => Failure::failed(err)
-            .hint("`eclusa changes --discarded` lists what can be applied")
+            .hint("`eclusa changes --discarded` lists discarded changes")
             .hint(format!(
                 "`eclusa log show {call}` has the call; `eclusa run --park TOOL ARGS` makes it again"
             )),

@@ -103,7 +103,7 @@ fn of_command(command: &ExplainedCommand) -> Vec<String> {
         lines.push(format!("redirection ({kind}): {}", of_word(target)));
     }
     if command.background {
-        lines.push("goes on in the background".to_owned());
+        lines.push("runs in the background".to_owned());
     }
     let moved: Vec<String> = command.moved.iter().map(of_word).collect();
     if !moved.is_empty() {

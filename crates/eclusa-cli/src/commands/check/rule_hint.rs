@@ -167,7 +167,7 @@ fn why_not(explanation: &Explanation) -> String {
     let deciding = verdict.because.iter().filter(|it| it.decision == verdict.decision);
     let deciding: Vec<_> = deciding.collect();
     if let Some(floor) = deciding.iter().find(|it| it.source == Source::Floor) {
-        return format!("{}, and that holds whatever rules say", floor.text);
+        return format!("{}, whatever rules say", floor.text);
     }
     if let Some(rule) =
         deciding.iter().find(|it| matches!(it.source, Source::Rule | Source::Administrator))

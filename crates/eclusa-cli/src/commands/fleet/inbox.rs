@@ -93,7 +93,7 @@ pub(crate) struct FleetNoArgs {
     person: PersonArgs,
 }
 
-/// Take back a yes that was not used yet
+/// Revoke an approval that was not used yet
 #[derive(Debug, clap::Args)]
 pub(crate) struct FleetRevokeArgs {
     /// Its number, as `inbox` shows it
@@ -272,9 +272,9 @@ fn in_full(row: &InboxRow, inbox: &Inbox, screen: &mut Screen) -> Result<(), Fai
     if row.asker_away && pending {
         screen.line(match inbox.applies {
             true => {
-                "the requester has left: a yes applies the changes below, and nothing runs again"
+                "the requester has left: approving applies the changes below, without running anything again"
             }
-            false => "the requester has left: a yes is kept for whoever makes the same call again",
+            false => "the requester has left: an approval is kept for the same call made again",
         })?;
     }
     // The letters of a terminal's prompt mean nothing here.

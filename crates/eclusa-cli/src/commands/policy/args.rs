@@ -30,7 +30,7 @@ pub(crate) struct PolicyArgs {
 pub(crate) enum PolicyCommand {
     /// Check every rule against its own examples
     Test {
-        /// Files to test instead of those that are in place
+        /// Files to test instead of the configured ones
         files: Vec<PathBuf>,
     },
     /// Find rules that never apply or allow too much
@@ -40,7 +40,7 @@ pub(crate) enum PolicyCommand {
         /// The changed policy, used instead of your own configuration
         #[arg(required_unless_present = "from")]
         file: Option<PathBuf>,
-        /// What FILE stands in for
+        /// Which configuration FILE replaces
         #[arg(long, value_enum, default_value_t, value_name = "WHICH", requires = "file")]
         instead_of: ReplacedLayer,
         /// Calls that this agent made before anything was installed, from its own files of past sessions

@@ -45,10 +45,10 @@ pub(super) fn run(global: &Global, screen: &mut Screen) -> Result<Exit, Failure>
     if !global.json {
         let rules = if own == 1 { "rule" } else { "rules" };
         screen.line(&match (own, found.len()) {
-            (0, 0) => "no rules of your own".to_owned(),
-            (_, 0) => format!("{own} {rules} of your own, no findings"),
-            (_, 1) => format!("{own} {rules} of your own, 1 finding"),
-            (_, count) => format!("{own} {rules} of your own, {count} findings"),
+            (0, 0) => "no rules of yours".to_owned(),
+            (_, 0) => format!("{own} {rules} of yours, no findings"),
+            (_, 1) => format!("{own} {rules} of yours, 1 finding"),
+            (_, count) => format!("{own} {rules} of yours, {count} findings"),
         })?;
     }
     Ok(if found.is_empty() { Exit::Done } else { Exit::Failed })

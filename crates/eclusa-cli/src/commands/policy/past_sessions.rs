@@ -148,7 +148,7 @@ impl PastVerdicts {
                 (Decision::Ask, "it is done later".to_owned())
             }
             MappedCall::Internal(_) => (Decision::Allow, String::new()),
-            MappedCall::Unknown { .. } => (Decision::Ask, "nobody knows this tool here".to_owned()),
+            MappedCall::Unknown { .. } => (Decision::Ask, "this tool is not known here".to_owned()),
             MappedCall::Malformed(why) => (Decision::Deny, why.clone()),
         };
         *self.counts.entry(decision).or_default() += 1;

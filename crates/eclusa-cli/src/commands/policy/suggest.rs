@@ -51,7 +51,7 @@ pub(super) fn run(
         screen.styled(Style::Strong, &sanitize(&format!("# {title}")))?;
         if *watched > 0 {
             let text = format!(
-                "# {watched} of these were only watched, and nobody approved them: read before you add it"
+                "# {watched} of these were only watched, not approved: read before you add it"
             );
             screen.styled(Style::Warn, &text)?;
         }

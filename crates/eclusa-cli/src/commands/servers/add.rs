@@ -35,7 +35,7 @@ pub(super) fn run(ctx: &AppContext, args: AddArgs, json: bool) -> Result<Exit, F
             let file = sanitize(&file.display().to_string());
             let (name, done) = (&server.name, if ctx.dry_run { "would be" } else { "is" });
             screen.line(&format!("`{name}` {done} behind the gate, in {file}"))?;
-            screen.line(&format!("see what it is with `eclusa servers test {name}`"))?;
+            screen.line(&format!("try it with `eclusa servers test {name}`"))?;
         }
     }
     screen.flush()?;
@@ -114,7 +114,7 @@ pub(super) fn remove(ctx: &AppContext, name: &str, json: bool) -> Result<Exit, F
         false => {
             screen.line(&format!("`{name}` is no longer behind the gate"))?;
             if let Some(left) = left {
-                screen.line(&format!("what it kept is still in {}", sanitize(&left)))?;
+                screen.line(&format!("its files are still in {}", sanitize(&left)))?;
             }
         }
     }

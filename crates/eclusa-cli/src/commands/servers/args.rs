@@ -17,7 +17,7 @@ Examples:
   eclusa servers list --check                   start each and report its state
   eclusa servers add git -- uvx mcp-server-git
   eclusa servers test git                       start it and show what it offers
-  eclusa servers import                         bring over those of other agents
+  eclusa servers import                         import servers of other agents
   eclusa run mcp_git_git_status '{\"repo_path\": \".\"}'
   eclusa servers review git                     review changed tool descriptions
 
@@ -80,18 +80,17 @@ accepted, 3 not accepted.")]
     #[command(after_help = "\
 The server says who issues tokens for it; the address that is printed is theirs. The token is issued \
 for that server alone, kept encrypted in the state directory, renewed by itself, and shown to nobody \
-else. A server that takes a fixed token needs no login: `eclusa servers add --header` names the \
-variable that holds it.")]
+else. A server that takes a fixed token needs no login: `eclusa servers add --header` names its variable.")]
     Login {
         /// Its name
         name: String,
-        /// The id of a client that you have registered with whoever issues tokens for it
+        /// The id of a client that you have registered with the issuer of its tokens
         #[arg(long, value_name = "ID")]
         client_id: Option<String>,
         /// The environment variable that holds the secret of that client
         #[arg(long, value_name = "VARIABLE", requires = "client_id")]
         client_secret: Option<String>,
-        /// What the token must be good for, besides what it was good for before
+        /// Further scopes that the token needs
         #[arg(long, value_name = "WORDS")]
         scope: Vec<String>,
     },

@@ -182,7 +182,7 @@ impl Import {
                 screen.line(&format!("  {name}"))?;
             }
             screen.line(
-                "agents that hand on only what they are told to need these names too: `env_vars` in \
+                "agents that pass on only named variables need these names too: `env_vars` in \
                  Codex, `env` in Gemini CLI",
             )?;
         }

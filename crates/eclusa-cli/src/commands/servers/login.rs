@@ -53,7 +53,7 @@ pub(super) async fn login(
     drop(screen);
     let came_back = tokio::time::timeout(PATIENCE, come_back(&listener)).await;
     let path = came_back.map_err(|_| {
-        Failure::failed("nobody came back from the browser within five minutes")
+        Failure::failed("no login from the browser within five minutes")
             .hint("run the command again, and open the address that it prints")
     })?;
     login.end(&format!("{base}{path}")).await.map_err(Failure::failed)

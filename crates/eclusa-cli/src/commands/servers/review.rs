@@ -63,8 +63,8 @@ pub(super) async fn run(
 fn asked(ctx: &AppContext, name: &str) -> Result<bool, Failure> {
     let terminal = Terminal::new(false, ctx.paths.always_files());
     terminal.confirm("Accept the new descriptions? [y/n] ").map_err(|why| {
-        Failure::refused(format!("nobody can be asked to accept it: {why}"))
-            .hint(format!("`eclusa servers review {name} --accept` accepts what was shown"))
+        Failure::refused(format!("no terminal to accept it on: {why}"))
+            .hint(format!("`eclusa servers review {name} --accept` accepts it as shown"))
     })
 }
 

@@ -126,7 +126,7 @@ fn a_repository_names_no_fleet() {
     let ran = sync(&machine);
     assert!(ran.code == 2 && ran.err.contains("this machine is in no fleet"), "{ran:?}");
     let ran = machine.eclusa(&["check", "time"]);
-    assert!(ran.err.contains("left out, because nobody has trusted this file"), "{ran:?}");
+    assert!(ran.err.contains("left out, because this file is not trusted"), "{ran:?}");
 }
 
 #[test]

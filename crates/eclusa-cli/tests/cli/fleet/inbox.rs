@@ -30,7 +30,7 @@ fn a_parked_commit_is_answered_elsewhere_and_lands_once_as_it_was_shown() {
     let number = row["number"].to_string();
     let ran = office.says("bo", &["show", &number]);
     assert!(ran.out.contains("git commit -qam two"), "{ran:?}");
-    assert!(ran.out.contains("a yes applies the changes below"), "{ran:?}");
+    assert!(ran.out.contains("approving applies the changes below"), "{ran:?}");
     let ran = office.says("bo", &["yes", &number]);
     let on_its_way = format!("question {number}: yes, on its way to the machine\n");
     assert_eq!((ran.code, ran.out), (0, on_its_way.clone()));

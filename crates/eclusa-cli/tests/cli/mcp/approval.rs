@@ -251,7 +251,10 @@ fn mcp_wait_finds_its_call_after_a_restart() {
     let again = json!({"name": "wait", "arguments": {"id": id}});
     let told = client.ask("tools/call", again)["error"].clone();
     assert_eq!(told["code"], -32602, "{told}");
-    assert!(told["message"].as_str().unwrap().contains("a yes has applied"), "{told}");
+    assert!(
+        told["message"].as_str().unwrap().contains("its approved changes are applied"),
+        "{told}"
+    );
     assert_eq!(world.read("workspace/notes.txt"), "hello\n");
 }
 
@@ -308,7 +311,7 @@ fn mcp_d12_a_question_that_is_dismissed_at_once_goes_to_the_queue() {
     wait_until("a question is dismissed at once", || {
         let result = dismissed(&mut client);
         assert_eq!(result["isError"], true, "{result}");
-        text(&result).contains("nobody has seen it")
+        text(&result).contains("dismissed the question unseen")
     });
     drop(client);
     let world = World::with("on_no_approver = \"queue\"\n");

@@ -125,7 +125,7 @@ fn mcp_a_session_that_ends_leaves_no_job_and_no_layer() {
         let long = mark("8643.5");
         let job = format!("echo half > a; sleep {long}");
         let started = client.call("bash", json!({"command": job, "background": true}));
-        assert!(text(&started).starts_with("started: 1 process goes on as job 1"), "{started}");
+        assert!(text(&started).starts_with("started: 1 process still runs as job 1"), "{started}");
         wait_until("the job runs", || running(&long) == 1);
         assert_eq!(text(&client.call("bash", json!({"command": "echo here"}))), "here\n");
         let (status, _) = client.close();

@@ -172,7 +172,7 @@ fn a_file_of_the_workspace_that_nobody_trusts_starts_no_server() {
     let world = configured(YOLO);
     world.write("workspace/eclusa.toml", &super::entry("sly", &[]));
     let ran = world.eclusa(&["servers", "list", "--check"]);
-    assert!(ran.err.contains("left out, because nobody has trusted"), "{ran:?}");
+    assert!(ran.err.contains("left out, because this file is not trusted"), "{ran:?}");
     assert!(!ran.out.contains("sly"), "{ran:?}");
     assert!(!world.path("state/eclusa-servers/sly").exists());
 }

@@ -48,7 +48,7 @@ fn a_server_that_comes_up_at_the_third_start_works_from_then_on() {
 fn a_crash_in_a_call_names_the_server_and_the_next_call_finds_it_again() {
     let (_world, mut client) = beside(&[], "");
     let said = fails(&mut client, "mcp_bad_crash", json!({}));
-    assert!(said.contains("the server `bad` went away while it worked on this call"), "{said}");
+    assert!(said.contains("the server `bad` ended while it worked on this call"), "{said}");
     assert!(said.contains("exit code 3") && said.contains("the engine is on fire"), "{said}");
     unaffected(&mut client);
     wait_until("it is back", || {
@@ -110,7 +110,7 @@ fn garbage_on_the_pipe_is_given_up_on() {
 fn half_a_message_is_no_answer() {
     let (_world, mut client) = beside(&[], "");
     let said = fails(&mut client, "mcp_bad_half", json!({}));
-    assert!(said.contains("the server `bad` went away"), "{said}");
+    assert!(said.contains("the server `bad` ended"), "{said}");
     unaffected(&mut client);
 }
 

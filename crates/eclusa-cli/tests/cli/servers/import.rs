@@ -97,7 +97,7 @@ fn servers_of_every_agent_are_brought_over_without_any_value() {
       LOCAL_KEY
       MAPS_AUTHORIZATION
       WEB_KEY
-    agents that hand on only what they are told to need these names too: `env_vars` in Codex, `env` in Gemini CLI
+    agents that pass on only named variables need these names too: `env_vars` in Codex, `env` in Gemini CLI
     they reach no host until `hosts` names it; `eclusa servers test NAME` says which they tried
     take them out of the other file and put `eclusa mcp` there: see docs/servers.md
     ");

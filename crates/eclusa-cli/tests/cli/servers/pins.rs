@@ -90,7 +90,7 @@ fn what_a_person_should_look_at_is_flagged() {
     let world = behind(&[("fake", &["odd=yes"])]);
     let ran = world.eclusa(&["servers", "test", "fake"]);
     assert_eq!(ran.code, 0);
-    assert!(ran.out.contains("! odd: it has characters in it that nobody sees"), "{ran:?}");
+    assert!(ran.out.contains("! odd: it has invisible characters in it"), "{ran:?}");
     assert!(ran.out.contains("`ignore previous`"), "{ran:?}");
     let said = world.eclusa(&["--json", "servers", "test", "fake"]).json();
     let odd = said["tools"].as_array().unwrap().iter().find(|it| it["original"] == "odd").unwrap();

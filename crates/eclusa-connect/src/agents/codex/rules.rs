@@ -84,7 +84,7 @@ fn settings(config: &DocumentMut) -> ImportedRules {
         Some(other) => brought.left(
             format!("approval_policy {other}"),
             "none",
-            "what may run without a question is said by rules and `mode`",
+            "rules and `mode` say what may run without a question",
         ),
     }
     match text("sandbox_mode") {

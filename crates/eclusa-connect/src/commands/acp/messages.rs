@@ -168,8 +168,8 @@ impl EditorProxy {
         let (session, id) = (message.text("sessionId").to_owned(), message.key());
         let call = MappedCall::Unknown {
             tool: "mode".to_owned(),
-            args: json!({"mode": mode, "meaning": "the agent acts without asking, so that eclusa \
-                is asked about less or nothing; calls that nobody asked about are only recorded"}),
+            args: json!({"mode": mode, "meaning": "the agent acts without asking: eclusa judges fewer \
+            calls or none, and only records the others"}),
         };
         match self.judgement(&session, &id, "session/set_mode", call).await {
             Judgement::Denied(why) => {

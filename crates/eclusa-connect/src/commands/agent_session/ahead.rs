@@ -167,8 +167,7 @@ impl AheadQuestion {
     fn new(call: u64, code: Option<i64>, preview: &Preview) -> AheadQuestion {
         let code = code.map_or_else(|| "a signal".to_owned(), |it| format!("exit {it}"));
         let summary = format!(
-            "eclusa: ran in the sandbox ({code}); {}. Yes applies exactly what is shown, and nothing \
-             runs again",
+            "eclusa: ran in the sandbox ({code}); {}. Yes applies exactly what is shown; nothing runs again",
             preview.summary
         );
         let lines = preview.diff.lines().map(eclusa::one_line).collect();

@@ -92,8 +92,8 @@ fn look(tool: &str, files: &Files, job: &Job) -> Result<Output, ToolError> {
         if let Some(met) = meets_hidden(files, &job.hidden().beside(files), &from, filter) {
             let met = met.display();
             return Err(ToolError::new(format!(
-                "it would look into `{met}`, which nobody may read: search with eclusa's own `grep`, \
-                 which leaves that out, or name a directory or a `glob` without it"
+                "it would look into `{met}`, which is blocked: search with eclusa's own `grep`, which \
+                leaves that out, or name a directory or a `glob` without it"
             )));
         }
     }

@@ -92,7 +92,7 @@ fn load(how: &[&str], screen: &mut Screen) -> Result<Exit, Failure> {
     if !status.success() {
         return Err(Failure::failed(format!("apparmor_parser did not take `{PLACE}`: {status}")));
     }
-    screen.line("done: `eclusa doctor` says what is in force now")?;
+    screen.line("done: `eclusa doctor` shows the level now")?;
     Ok(Exit::Done)
 }
 

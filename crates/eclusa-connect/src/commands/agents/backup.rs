@@ -47,7 +47,7 @@ impl Backup {
         match fs::read(&file) {
             Ok(text) => serde_json::from_slice(&text).map_err(|err| {
                 Failure::failed(format!("the backup `{}` is damaged: {err}", file.display()))
-                    .hint("move it away: what is ours is then taken out entry by entry")
+                    .hint("move it away: uninstall then removes its own entries one by one")
             }),
             Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(Backup::default()),
             Err(err) => Err(Failure::failed(format!("`{}`: {err}", file.display()))),

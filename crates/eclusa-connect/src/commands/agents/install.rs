@@ -195,10 +195,10 @@ fn connect(
     let (name, program) = (agent.name, agent.program);
     let tried = match agent.launch.is_some() && scope == InstallScope::User {
         true => format!("`eclusa status {name} --prove` tries it, then start `{program}`"),
-        false => format!("start `{program}`; `eclusa status` says what holds"),
+        false => format!("start `{program}`; `eclusa status` shows what is covered"),
     };
     screen.line(&format!("next: {tried}"))?;
-    note(&format!("`eclusa uninstall {name}` takes it back"));
+    note(&format!("`eclusa uninstall {name}` removes it"));
     Ok(Exit::Done)
 }
 
@@ -212,9 +212,9 @@ fn only_hooks(agent: &AgentSpec, files: &mut [SettingsFile]) -> Result<(), Failu
         let held = file.entries.iter().filter(others).any(is_there);
         let behind = file.other_servers(&text)?;
         if held || behind.iter().any(|it| it.position == ServerPosition::Behind) {
-            let text = format!("{agent} is connected already, and held");
+            let text = format!("{agent} is connected and enforced already");
             let hint = format!(
-                "`eclusa uninstall {}` first: what it left would go on holding",
+                "run `eclusa uninstall {}` first: the rest of that installation would still enforce",
                 agent.name
             );
             return Err(Failure::refused(text).hint(hint));
@@ -229,17 +229,15 @@ fn tell_watched(agent: &AgentSpec, screen: &mut Screen) -> Result<Exit, Failure>
     // The hooks are there: until this is written, they hold.
     watch::begin(agent, SystemClock.unix_ms())?;
     screen.line(&format!(
-        "{agent} is watched: its calls are judged and recorded, nothing is stopped, and its own prompts stay as they are"
+        "{agent} is watched: its calls are judged and recorded, nothing is stopped, and its own prompts still ask"
     ))?;
     if let Some(what) = agent.to_confirm(false) {
         screen.line(&format!("you still need to: {what}"))?;
     }
     screen.line(&format!(
-        "next: work as usual, then `eclusa log` and `eclusa policy suggest`; `eclusa install {name}` holds it"
+        "next: work as usual, then `eclusa log` and `eclusa policy suggest`; `eclusa install {name}` enforces the rules"
     ))?;
-    note(&format!(
-        "`eclusa uninstall {name}` takes it back; do that before you remove the program"
-    ));
+    note(&format!("`eclusa uninstall {name}` removes it; do that before you remove the program"));
     Ok(Exit::Done)
 }
 

@@ -99,7 +99,7 @@ pub(super) async fn run(
 ) -> Result<Exit, Failure> {
     if !agent.has_hooks() {
         let why = format!("{} has no hooks that could hold it", agent.name);
-        return Err(Failure::failed(why).hint("`eclusa status` says how each agent is held"));
+        return Err(Failure::failed(why).hint("`eclusa status` shows each agent"));
     }
     if time.is_some_and(|it| it.is_zero() || it > MAX_TIME) {
         return Err(Failure::usage("a pause takes 1 s to 7 days"));

@@ -133,7 +133,7 @@ pub(super) async fn prove(global: &Global, agent: &AgentSpec) -> Result<TrialPro
     let said = |failure: Failure| failure.lines().join("; ");
     let settings = gate_files(global, agent).map_err(said)?;
     if settings.is_empty() {
-        return Err("only what is installed for you is tried (`eclusa install`)".into());
+        return Err("only an installation for you is tried (`eclusa install`)".into());
     }
     let ours = InstallScope::User.facts().map_err(said)?.program;
     for trial in &TRIALS {
@@ -185,7 +185,7 @@ async fn redacts(spec: &TrialSpec, program: &Path, settings: &[GateFile]) -> Res
     trial_home::write(&played.work.join("notes.txt"), &notes).map_err(set_up)?;
     let result = played.play(spec, program, settings, ("cat notes.txt", &[])).await?;
     if !result.contains(FIRST_LINE) {
-        return Err("what a command printed did not reach the model".to_owned());
+        return Err("a command's output did not reach the model".to_owned());
     }
     Ok(!result.contains(&secret))
 }

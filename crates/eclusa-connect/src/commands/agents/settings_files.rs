@@ -164,7 +164,7 @@ impl SettingsFile {
     }
 
     fn unreadable(&self, err: &crate::EntryError) -> Failure {
-        Failure::failed(format!("`{}` was left as it is: {err}", self.path.display()))
+        Failure::failed(format!("`{}` was left alone: {err}", self.path.display()))
             .hint("fix the file, then run the command again; nothing was written")
     }
 }
@@ -182,7 +182,7 @@ pub(super) fn write_all<'a>(
             }
             let path = file.path.display();
             let failure = Failure::failed(format!("`{path}` cannot be written: {err}"));
-            return Err(failure.hint("nothing was changed; whoever may write it can run this"));
+            return Err(failure.hint("nothing was changed; run it as a user who may write there"));
         }
         written.push(file);
     }

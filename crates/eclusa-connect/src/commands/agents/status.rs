@@ -70,7 +70,7 @@ struct AgentStatus {
 }
 
 /// What is said of hooks that are not trusted.
-const UNTRUSTED: &str = "its hooks are not trusted yet, and it runs none of them";
+const UNTRUSTED: &str = "its hooks are not trusted yet, so none runs";
 
 pub(super) async fn run(
     global: &Global,
@@ -190,7 +190,7 @@ fn look(global: &Global, agent: &'static AgentSpec) -> Result<AgentStatus, Failu
         off.extend(files.iter().filter(|_| level == HookLevel::Managed).filter_map(|it| {
             let what = (agent.switches.switched_off_by)(it.text(), false)?;
             let path = it.path.display();
-            Some(format!("`{path}` switches its hooks off (`{what}`): nothing is held"))
+            Some(format!("`{path}` switches its hooks off (`{what}`): nothing is enforced"))
         }));
         if !off.is_empty() {
             status.problems.extend(off);
@@ -229,12 +229,16 @@ fn switched_off(global: &Global, agent: &AgentSpec, managed: bool) -> Vec<String
             let Ok(text) = read_text(&path) else { continue };
             if let Some(what) = (agent.switches.switched_off_by)(&text, managed) {
                 let path = path.display();
-                all.push(format!("`{path}` switches its hooks off (`{what}`): nothing is held"));
+                all.push(format!(
+                    "`{path}` switches its hooks off (`{what}`): nothing is enforced"
+                ));
             }
         }
     }
     if let Ok(paths) = Paths::find(global) {
-        all.extend(redirected(agent, &paths.workspace).map(|it| format!("{it}: nothing is held")));
+        all.extend(
+            redirected(agent, &paths.workspace).map(|it| format!("{it}: nothing is enforced")),
+        );
     }
     all
 }
@@ -251,7 +255,7 @@ impl AgentStatus {
         let name = self.agent.name;
         self.level = HookLevel::None;
         self.unproven.get_or_insert_with(|| {
-            format!("{version} is of a line that was never tried; `eclusa status {name} --prove` tries it")
+            format!("{version} is a version that was never tried; `eclusa status {name} --prove` tries it")
         });
     }
 
@@ -286,7 +290,7 @@ impl AgentStatus {
     }
 
     fn open(&self) -> Vec<&'static str> {
-        let printed = "what its own tools print is not redacted by this version";
+        let printed = "this version does not let Eclusa redact the output of its own tools";
         let unredacted = self.proof.as_ref().is_some_and(|it| !it.redacts).then_some(printed);
         let mut open = match self.level {
             HookLevel::None | HookLevel::Watched if self.agent.has_hooks() => {

@@ -58,9 +58,10 @@ pub(super) fn line(global: &Global, agent: &AgentSpec) -> Option<String> {
     let by = sanitize(&watching.by);
     Some(match obstacle(global, agent, &root, &file) {
         None => format!(
-            "its calls are judged and recorded, and nothing stops them: {by} said so {since}; `eclusa install {name}` holds them"
+            "its calls are judged and recorded, and nothing stops them (by {by}, {since}); `eclusa \
+            install {name}` enforces the rules"
         ),
-        Some(why) => format!("{by} wants it watched only, and it is held all the same: {why}"),
+        Some(why) => format!("{by} wants it watched, but the rules are enforced: {why}"),
     })
 }
 
@@ -124,8 +125,8 @@ fn others_hold(global: &Global, agent: &AgentSpec) -> Option<&'static str> {
         });
         if holds {
             return Some(match scope {
-                InstallScope::Managed => "settings for the whole machine hold it",
-                _ => "this project's settings hold it",
+                InstallScope::Managed => "settings for the whole machine enforce them",
+                _ => "this project's settings enforce them",
             });
         }
     }
@@ -146,7 +147,7 @@ pub(super) fn ask(global: &Global, agent: &AgentSpec) -> Result<(), Failure> {
         Ok(true) => Ok(()),
         Ok(false) => Err(Failure::refused("nothing was written")),
         Err(why) => Err(Failure::refused(format!(
-            "only a person at a terminal has an agent watched and not held: {why}"
+            "only a person at a terminal can have an agent watched: {why}"
         ))),
     }
 }

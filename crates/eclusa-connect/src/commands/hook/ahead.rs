@@ -310,9 +310,7 @@ pub(super) async fn ended(session: &HookSession, event: &HookEvent) -> Result<Re
         Ok(_) => {
             session.agent.not_taken(prompt.call).await?;
             let call = prompt.call;
-            Some(format!(
-                "nobody was asked; a person applies it with `eclusa changes apply {call}`"
-            ))
+            Some(format!("nobody was asked; apply it with `eclusa changes apply {call}`"))
         }
     };
     let replacement = not_applied.map(|why| format!("ran, and its changes are not applied: {why}"));

@@ -84,8 +84,7 @@ pub(super) async fn judge(
             }
         }
         _ if names_ticket(session, event) => {
-            let why = "it names a ticket: what eclusa has put in the place of a command is run by \
-                       the agent, and by nobody else";
+            let why = "it names a ticket, which only the agent may run";
             call.refuse(&event.tool, why.to_owned()).await?
         }
         _ if session.calls.is_closed() => call.refuse(&event.tool, CLOSED.to_owned()).await?,

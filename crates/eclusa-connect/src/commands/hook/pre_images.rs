@@ -112,7 +112,7 @@ pub(super) fn adopt(session: &HookSession) -> Result<Vec<u64>, String> {
     let kept = session.calls.pre_images();
     session.calls.forget_pre_images();
     let kept = kept.map_err(|err| {
-        format!("what was there before cannot be read, so that nothing of it can be undone: {err}")
+        format!("the old content cannot be read, so it could not be undone: {err}")
     })?;
     adopt_all(&session.agent, kept)
 }

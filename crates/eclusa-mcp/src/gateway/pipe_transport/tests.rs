@@ -20,7 +20,7 @@ async fn a_server_that_does_not_read_is_given_up_and_nobody_waits_for_it() {
     for sent in sends {
         assert!(sent.await.unwrap().is_err());
     }
-    assert_eq!(last_error.take().as_deref(), Some("it does not read what it is sent"));
+    assert_eq!(last_error.take().as_deref(), Some("it does not read its input"));
     wire.close().await.unwrap();
 }
 

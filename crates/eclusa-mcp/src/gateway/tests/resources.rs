@@ -132,7 +132,7 @@ async fn two_servers_do_not_get_in_each_others_way() {
     let conditions = stage.gateway.conditions();
     assert_eq!(conditions[0].remarks, Vec::<String>::new());
     let told = conditions[1].remarks.join("\n");
-    assert!(told.contains("`test://static-text` is another server's"), "{told}");
+    assert!(told.contains("`test://static-text` belongs to another server"), "{told}");
     // The rule is about the first server alone, which is the one that is read.
     let read = ReadResourceRequestParams::new("test://static-text");
     assert!(stage.client.read_resource(read).await.is_ok());

@@ -160,7 +160,7 @@ async fn what_a_task_ends_with_is_judged_like_every_answer() {
         let leaked = text(&stage.call(&theirs("leaks"), json!({})).await);
         assert!(leaked.contains("[redacted"), "{leaked}");
         let cases =
-            [("fails", "the disk is full"), ("odd", "nobody can read"), ("nameless", "usable id")];
+            [("fails", "the disk is full"), ("odd", "unreadable state"), ("nameless", "usable id")];
         for (tool, why) in cases {
             let result = stage.call(&theirs(tool), json!({})).await;
             assert!(

@@ -70,7 +70,7 @@ impl JobMount {
         let told = looked.is_some_and(|it| it.told) || !edits.is_whole;
         if !edits.is_whole && looked.is_none_or(|it| !it.told) {
             self.notes.push(format!(
-                "job {} does not see what a person edits: the workspace has more than {MAX_LOOKED_AT} files",
+                "job {} does not see your edits: the workspace has more than {MAX_LOOKED_AT} files",
                 self.about.job
             ));
         }

@@ -222,7 +222,7 @@ fn contents_are_read_where_they_are() {
     let other = |_: &Change, _: Side| -> io::Result<Vec<u8>> { Ok(b"bad\n".to_vec()) };
     let gone = |_: &Change, _: Side| -> io::Result<Vec<u8>> { Err(io::Error::other("no disk")) };
     let wrong: [(&dyn Contents, &str); 3] = [
-        (&other, "the content is no longer what it was"),
+        (&other, "the content has changed since"),
         (&gone, "the content cannot be read: no disk"),
         (&InlineContents, "the content cannot be read: nobody here can read it"),
     ];

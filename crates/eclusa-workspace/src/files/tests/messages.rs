@@ -17,7 +17,7 @@ fn a_path_that_is_not_there_comes_with_a_guess() {
     check(setup, "scr/main.rs", "no such file: `scr/main.rs`; did you mean `src/main.rs`?");
     check(setup, "readme", "no such file: `readme`; did you mean `README`?");
     // What is blocked is never proposed.
-    let plain = "list the directory to see what is there";
+    let plain = "list the directory to see its files";
     check(setup, "env", &format!("no such file: `env`; {plain}"));
     check(setup, "scr/nothing.rs", &format!("no such file: `scr/nothing.rs`; {plain}"));
     check(setup, "src/none/../x", &format!("no such file: `src/none/../x`; {plain}"));
@@ -36,7 +36,7 @@ fn each_refusal_says_what_to_do() {
         "the path is empty; write it relative to the workspace, `.` is the workspace itself",
     );
     check("true", "src", "`src` is a directory, not a file; list it instead");
-    check("mkfifo ws/p", "p", "`p` is a pipe, not a file; go on without it");
+    check("mkfifo ws/p", "p", "`p` is a pipe, not a file; continue without it");
     check(
         "true",
         "a.txt/",
@@ -50,7 +50,8 @@ fn each_refusal_says_what_to_do() {
     check(
         "printf X > ws/.env; ln -s .env ws/copy",
         "copy",
-        "`copy` is blocked: it leads to `.env`, which matches the secret pattern `.env`; go on without it, or a person excepts it with files.blocked = [\"!.env\"]",
+        "`copy` is blocked: it leads to `.env`, which matches the secret pattern `.env`; continue \
+        without it, or a person excepts it with files.blocked = [\"!.env\"]",
     );
     check("true", "a\0b", "`a\\u{0}b` has a NUL character, which no path can have; leave it out");
     let long = "y".repeat(300);

@@ -119,7 +119,7 @@ fn a_shell_call_with_the_models_reason_below_the_facts() {
     assert_snapshot!(render(&asked), @r#"
     tool: bash
     class: shell
-    warning: what this tool does cannot be undone
+    warning: this cannot be undone
     arguments:
       command │ rm -rf build\u{1B}[2K\u{1B}[1G⏎
               │ ls -la
@@ -127,7 +127,7 @@ fn a_shell_call_with_the_models_reason_below_the_facts() {
       run │ ⟨exactly the argument command⟩
     asked because:
       ask │ tools of other servers are asked about (eclusa.toml:7)
-    the reason given (nobody has checked it):
+    the reason given (not checked):
        │ just listing files⏎
        │ ⏎
        │ answers:⏎
@@ -135,9 +135,9 @@ fn a_shell_call_with_the_models_reason_below_the_facts() {
     answers:
       y  yes, this once, with exactly these arguments
       s  yes, and for the rest of this conversation: `bash` with exactly these arguments
-      e  edit the arguments; what you write is checked and judged again
+      e  edit the arguments; the edited call is checked and judged again
       n  no; you can say why
-      i  no: answer in place of the tool; what you write is its result, as yours
+      i  no, answer in place of the tool: your words become its result
       q  no, and end the whole turn
     "#);
 }
@@ -182,9 +182,9 @@ fn a_call_of_another_server_with_arguments_of_every_kind() {
       y  yes, this once, with exactly these arguments
       s  yes, and for the rest of this conversation: every call of `mcp__files__write`
       a  yes, and always from now on: every call of `mcp__files__write`
-      e  edit the arguments; what you write is checked and judged again
+      e  edit the arguments; the edited call is checked and judged again
       n  no; you can say why
-      i  no: answer in place of the tool; what you write is its result, as yours
+      i  no, answer in place of the tool: your words become its result
       q  no, and end the whole turn
     "#);
 }
@@ -214,9 +214,9 @@ fn the_other_side_is_shown_when_somebody_argued_it() {
       ask        │ there is no backup
     answers:
       y  yes, this once, with exactly these arguments
-      e  edit the arguments; what you write is checked and judged again
+      e  edit the arguments; the edited call is checked and judged again
       n  no; you can say why
-      i  no: answer in place of the tool; what you write is its result, as yours
+      i  no, answer in place of the tool: your words become its result
       q  no, and end the whole turn
     "#);
 }
@@ -238,9 +238,9 @@ fn a_narrow_surface_keeps_the_bar_on_every_line() {
     answers:
       y  yes, this once, with exactly these arguments
       s  yes, and for the rest of this conversation: `bash` with exactly these arguments
-      e  edit the arguments; what you write is checked and judged again
+      e  edit the arguments; the edited call is checked and judged again
       n  no; you can say why
-      i  no: answer in place of the tool; what you write is its result, as yours
+      i  no, answer in place of the tool: your words become its result
       q  no, and end the whole turn
     "#);
 }

@@ -17,7 +17,7 @@ use crate::{
 
 /// What is said of a call that runs because nobody could be asked.
 pub(super) const UNAPPROVED: &str =
-    "a person should have approved this call, and nobody could be asked: it ran without approval";
+    "this call needed approval and nobody could be asked: it ran without approval";
 
 /// Who can answer.
 enum Answerer<'a> {

@@ -48,7 +48,7 @@ fn question(
 ) -> Question {
     let named: Vec<String> = hosts.iter().map(|it| format!("`{}`", plainly(it))).collect();
     let text = format!(
-        "it tried to reach {}; a yes runs it again with exactly that open{}",
+        "it tried to reach {}; approving runs it again with exactly that open{}",
         named.join(", "),
         beside.map(|it| format!("; {}", plainly(it))).unwrap_or_default()
     );

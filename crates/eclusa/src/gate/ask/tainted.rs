@@ -7,8 +7,8 @@ pub(super) fn refusal(question: &Question) -> Option<Stop> {
     let mut reasons = question.verdict.because.iter();
     let taint = reasons.find(|it| it.origin == ReasonId::Taint && it.source == Source::Rule)?;
     let why = format!(
-        "{}, and nobody is available to approve it; a rule that should hold here too says `tainted = true`, a \
-         server whose text is not from outside is `trusted = true`",
+        "{}, and nobody is available to approve it; to let a rule apply here too, add `tainted = true`; \
+        to believe a server's text, set `trusted = true`",
         taint.text
     );
     Some(Stop::denied(Decider::Policy, why))

@@ -59,13 +59,13 @@ impl Settling<'_> {
             }
         }
         if picked.is_empty() {
-            let why = "rules let nothing of it pass unasked";
+            let why = "no rule lets any of it pass unasked";
             return Err(discarded(Stop::denied(Decider::Policy, why)));
         }
         let part = PickedPart::new(self.workspace, changes, changes, picked.clone()).await;
         let picked: BTreeSet<PathBuf> = picked.into_iter().collect();
         if part.changes.iter().any(|it| !picked.contains(&it.path)) {
-            let why = "what rules let pass hangs together with what they do not";
+            let why = "changes that rules let pass depend on others that they do not";
             return Err(discarded(Stop::denied(Decider::Policy, why)));
         }
         note(trail, |it| it.approval = Some(taken.approval.clone()));

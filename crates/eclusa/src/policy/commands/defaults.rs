@@ -51,7 +51,7 @@ impl Script {
             let hosts: Vec<String> =
                 self.hosts_of(command, reading).map(|it| quoted(&it)).collect();
             if !hosts.is_empty() {
-                text = format!("{text}; a yes opens {} for this call", hosts.join(", "));
+                text = format!("{text}; approving opens {} for this call", hosts.join(", "));
             }
         }
         let (source, origin) = (Source::Default, "commands".into());
@@ -117,7 +117,7 @@ pub(super) fn only_reads(command: &Command, reading: &CommandProfile) -> Result<
         }
     }
     match command.background {
-        true => stage("goes on in the background".to_owned()),
+        true => stage("runs in the background".to_owned()),
         false => Ok(()),
     }
 }
@@ -152,9 +152,10 @@ fn reaches(
             Where::Public | Where::Outside => {
                 Some((asked, format!("{verb} outside the workspace: {said}")))
             }
-            Where::Unknown => {
-                Some((Decision::Stage, format!("reads what is only known when it runs: {said}")))
-            }
+            Where::Unknown => Some((
+                Decision::Stage,
+                format!("reads a path that is only known when it runs: {said}"),
+            )),
         });
         secret.into_iter().chain(found)
     });

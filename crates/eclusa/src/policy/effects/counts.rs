@@ -85,8 +85,8 @@ pub(super) fn limits(limits: &EffectLimits, effects: &Effects<'_>, because: &mut
         let Some(most) = most else { continue };
         let text = match count() {
             Some(count) if count <= most => continue,
-            Some(count) => format!("{count} {unit} would have changed, and {most} are the most"),
-            None => format!("nobody can count the {unit} that change, and {most} are the most"),
+            Some(count) => format!("{count} {unit} would have changed, and the limit is {most}"),
+            None => format!("the {unit} that change cannot be counted, and the limit is {most}"),
         };
         let (decision, source) = (Decision::Deny, Source::Floor);
         because.push(Reason { decision, source, origin: origin.into(), text: text.into() });
@@ -111,9 +111,9 @@ pub(super) fn budget(budget: &Budget, effects: &Effects<'_>, because: &mut Vec<R
         let text = match count {
             Some(count) if count <= most => continue,
             Some(count) => format!(
-                "it would be {count} {unit} in this conversation since a person was last asked, and {most} may be"
+                "it would be {count} {unit} in this session since a person was last asked, and the limit is {most}"
             ),
-            None => format!("nobody can count the {unit}, and {most} may be without a question"),
+            None => format!("the {unit} cannot be counted, and more than {most} need a question"),
         };
         let (decision, source) = (Decision::Ask, Source::Rule);
         because.push(Reason { decision, source, origin: origin.into(), text: text.into() });

@@ -43,7 +43,7 @@ impl Rules {
         };
         let (deny, fixed) = (Decision::Deny, Source::Floor);
         let outside = paths(&|it| !is_clean(&it.path));
-        floor(deny, fixed, "workspace", "it would change what is outside the workspace:", outside);
+        floor(deny, fixed, "workspace", "it would change files outside the workspace:", outside);
         if self.effects.delete == Decision::Deny {
             let left = changes.left();
             let text =

@@ -58,7 +58,7 @@ impl ScreenChat<'_> {
             Ok(AfterCommand::Tell(text)) => self.notes.push(text),
             Ok(AfterCommand::Compact) => {
                 (self.busy, self.compacting) = (true, true);
-                self.screen.view.wait_for("the model sums up what came before", Instant::now());
+                self.screen.view.wait_for("the model sums up the session so far", Instant::now());
                 self.chat.handle.compact();
             }
             Err(failure) => {

@@ -127,7 +127,7 @@ impl ScreenChat<'_> {
         }
         let told = match std::mem::take(&mut self.changes) {
             0 => None,
-            1 => Some("1 call changed the workspace; /undo takes it back".to_owned()),
+            1 => Some("1 call changed the workspace; /undo undoes it".to_owned()),
             count => {
                 Some(format!("{count} calls changed the workspace; /undo takes the latest back"))
             }

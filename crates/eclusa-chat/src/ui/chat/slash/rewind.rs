@@ -54,7 +54,10 @@ impl CommandContext<'_> {
             }
         }
         let copy = sessions::copy(&self.chat.archive, &self.chat.id, Some(turn - 1)).await?;
-        say(&format!("{copy} goes on from before turn {turn}; {} keeps all of it", self.chat.id))?;
+        say(&format!(
+            "rewound to before turn {turn} (new session {copy}; {} keeps all of it)",
+            self.chat.id
+        ))?;
         // Files that came with them are read again when they are sent again.
         let typed = words.split("\n\n[the file ").next().unwrap_or_default();
         Ok(self.elsewhere(Some(copy), typed.to_owned()))
