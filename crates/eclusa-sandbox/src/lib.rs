@@ -59,6 +59,7 @@ mod no_network;
 pub mod notify;
 mod output;
 mod overlay_hazards;
+mod own_servers;
 mod plan;
 #[cfg(not(enforced))]
 mod portable;
@@ -105,6 +106,7 @@ pub use memory::share_memory;
 pub use no_network::SharedNetwork;
 pub use output::Output;
 pub use overlay_hazards::{OverlayHazard, overlay_hazards};
+pub use own_servers::OwnServers;
 pub use plan::{Hold, Keep, Limits, Outlives, Plan, PrivateMount, SYSTEM_ROOTS, Staging};
 #[cfg(not(enforced))]
 #[doc(hidden)]

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::SharedNetwork;
 use crate::capabilities::Missing;
+use crate::{OwnServers, SharedNetwork};
 
 /// What one command may read, write and use. A new plan allows reading and nothing else.
 #[derive(Debug, Clone)]
@@ -47,6 +47,8 @@ pub struct Plan {
     pub proxy: bool,
     /// The loopback network that the command shares with others. Without one it has its own.
     pub network: Option<SharedNetwork>,
+    /// Where there is no network namespace: the servers of other commands that it reaches besides its own.
+    pub servers: OwnServers,
     /// The terminal that is its standard input, output and error and that it is controlled by:
     /// [`pseudo_terminal`](crate::pseudo_terminal) makes one. Without one it has none, and its
     /// output is kept.
@@ -183,6 +185,7 @@ impl Plan {
             hosts: Vec::new(),
             proxy: false,
             network: None,
+            servers: OwnServers::default(),
             terminal: None,
             input: None,
             limits: Limits::default(),

@@ -102,7 +102,13 @@ impl Sandbox {
         let leases = Leases::take(&spec.leased)?;
         let own = spec.holds && spec.namespaces == Namespaces::None;
         let own = own
-            .then(|| OwnSide::new(&spec.own, Reachable::new(spec.proxy), spec.own_tmp.take()))
+            .then(|| {
+                OwnSide::new(
+                    &spec.own,
+                    Reachable::new(spec.proxy, plan.servers.clone()),
+                    spec.own_tmp.take(),
+                )
+            })
             .transpose();
         let own = own.map_err(trying("open what may be written"))?;
         let watch = watch::Watch::new(plan, cancel.clone(), enforcement.clone(), leases, own);

@@ -232,6 +232,7 @@ impl Sandboxes {
                 );
             } else if settings.model_proxy.is_none() {
                 plan.network = session.network(self.capabilities(), owner)?;
+                plan.servers = session.servers();
             }
         }
         plan.terminal.clone_from(&settings.terminal);
@@ -364,10 +365,11 @@ impl Sandboxes {
             env.push(("HOME".into(), "/tmp".into()));
         }
         if hosts.is_empty() && !opens_hosts {
-            // Nothing answers, so that trying again is of no use.
+            // Nothing answers, so that trying again, or looking for a newer npm, is of no use.
             for name in ["CARGO_NET_RETRY", "PIP_RETRIES", "npm_config_fetch_retries"] {
                 env.push((name.into(), "0".into()));
             }
+            env.push(("npm_config_update_notifier".into(), "false".into()));
         }
         env
     }

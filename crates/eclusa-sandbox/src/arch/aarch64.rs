@@ -33,6 +33,12 @@ pub(crate) const PATHS: &[(c_long, &[usize])] = &[];
 pub(crate) const REGISTERS: usize = 34;
 pub(crate) const ARGUMENTS: [usize; 6] = [0, 1, 2, 3, 4, 5];
 
+/// Where the stack of a thread ends.
+pub(crate) fn stack(registers: &[u64; REGISTERS]) -> u64 {
+    let [.., stack, _, _] = registers;
+    *stack
+}
+
 /// Whether a thread was stopped in this call, which it makes again when it goes on: a debugger sees that the
 /// kernel has already gone back to where it is made.
 pub(crate) fn is_made_again(registers: &[u64; REGISTERS], call: i64) -> bool {

@@ -62,6 +62,12 @@ pub(crate) const PATHS: &[(c_long, &[usize])] = &[
 pub(crate) const REGISTERS: usize = 27;
 pub(crate) const ARGUMENTS: [usize; 6] = [14, 13, 12, 7, 9, 8];
 
+/// Where the stack of a thread ends.
+pub(crate) fn stack(registers: &[u64; REGISTERS]) -> u64 {
+    let [.., stack, _, _, _, _, _, _, _] = registers;
+    *stack
+}
+
 /// Whether a thread was stopped in this call, which it makes again when it goes on (`ERESTARTSYS`).
 pub(crate) fn is_made_again(registers: &[u64; REGISTERS], call: i64) -> bool {
     let [_, _, _, _, _, _, _, _, _, _, result, _, _, _, _, number, ..] = registers;

@@ -42,15 +42,6 @@ pub(super) fn with_paths(
     memory: &File,
     paths: &[(usize, Vec<u8>)],
 ) -> rustix::io::Result<bool> {
-    let mut at = stack_of(call.thread).ok_or(Errno::SRCH)?.saturating_sub(RED_ZONE);
-    let mut places = Vec::with_capacity(paths.len());
-    for (argument, path) in paths {
-        at = at.saturating_sub(path.len() as u64) & !15;
-        // A signal that comes at this very moment writes there too; the path is then another one, and
-        // leads nowhere where the command may not go.
-        memory.write_all_at(path, at).map_err(|_| Errno::FAULT)?;
-        places.push((*argument, at));
-    }
     let thread = i32::try_from(call.thread).map_err(|_| Errno::SRCH)?;
     trace(SEIZE, thread, 0, 0)?;
     // The number of a thread that ended may have been given to another, which only goes on then.
@@ -58,16 +49,9 @@ pub(super) fn with_paths(
     // From here on the call does not wait any more, unless its thread is gone.
     let _ = trace(INTERRUPT, thread, 0, 0);
     let Some(signal) = stopped(thread) else { return Ok(true) };
-    let replaced = !is_it || signal != 0 || replace(call, thread, &places).is_ok();
+    let replaced = !is_it || signal != 0 || replace(call, thread, memory, paths).is_ok();
     let _ = trace(DETACH, thread, 0, signal);
     Ok(replaced)
-}
-
-/// Where the stack of a thread ends that waits in a call.
-fn stack_of(thread: u32) -> Option<u64> {
-    let said = std::fs::read_to_string(format!("/proc/{thread}/syscall")).ok()?;
-    let stack = said.split_whitespace().nth(7)?;
-    u64::from_str_radix(stack.strip_prefix("0x")?, 16).ok()
 }
 
 /// Waits until a thread has stopped, and gives the signal that it is to get when it goes on, or 0. `None`: it is
@@ -90,17 +74,27 @@ fn stopped(thread: i32) -> Option<usize> {
 }
 
 /// Gives the call its other arguments, if it is what the thread was stopped in.
-fn replace(call: &Call, thread: i32, places: &[(usize, u64)]) -> rustix::io::Result<()> {
+fn replace(
+    call: &Call,
+    thread: i32,
+    memory: &File,
+    paths: &[(usize, Vec<u8>)],
+) -> rustix::io::Result<()> {
     let mut registers = [0_u64; arch::REGISTERS];
     let mut area = area(&mut registers);
     trace(GET_REGISTERS, thread, GENERAL, (&raw mut area).addr())?;
     if !arch::is_made_again(&registers, call.number) {
         return Err(Errno::AGAIN);
     }
-    for (argument, place) in places {
+    let mut at = arch::stack(&registers).saturating_sub(RED_ZONE);
+    for (argument, path) in paths {
+        at = at.saturating_sub(path.len() as u64) & !15;
+        // A signal that comes before the call is made again writes there too; the path is then another one,
+        // and leads nowhere where the command may not go.
+        memory.write_all_at(path, at).map_err(|_| Errno::FAULT)?;
         let number = arch::ARGUMENTS.get(*argument).copied().unwrap_or_default();
         if let Some(register) = registers.get_mut(number) {
-            *register = *place;
+            *register = at;
         }
     }
     let mut area = self::area(&mut registers);

@@ -6,7 +6,6 @@
 //! all addresses, which with many programs is a socket of version 6, is reached by either.
 
 use std::{
-    collections::HashMap,
     net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6},
     os::fd::OwnedFd,
 };
@@ -22,6 +21,7 @@ use super::{
     caller::Caller,
     kernel::{self, Call},
 };
+use crate::OwnServers;
 
 /// The calls that say where a socket is, or leads.
 pub(crate) const SOCKETS: [libc::c_long; 3] = [libc::SYS_connect, libc::SYS_bind, libc::SYS_listen];
@@ -34,29 +34,23 @@ const PATIENCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 pub(crate) struct Reachable {
     /// Where its proxy listens, if it has one.
     proxy: Option<SocketAddrV4>,
-    /// Its own servers, by address, because others may listen at the same port of another one: the number of the
-    /// socket, by which it is known to be still the same.
-    servers: HashMap<SocketAddrV4, u64>,
+    /// Its own servers, and those of the commands that share them.
+    servers: OwnServers,
 }
 
 impl Reachable {
-    pub(crate) fn new(proxy: Option<SocketAddrV4>) -> Reachable {
-        Reachable { proxy, servers: HashMap::new() }
+    pub(crate) fn new(proxy: Option<SocketAddrV4>, servers: OwnServers) -> Reachable {
+        Reachable { proxy, servers }
     }
 
     /// Does what a call asks for, if it may be.
-    pub(super) fn answer(
-        &mut self,
-        call: &Call,
-        caller: &Caller,
-        listener: &OwnedFd,
-    ) -> SyscallAnswer {
+    pub(super) fn answer(&self, call: &Call, caller: &Caller, listener: &OwnedFd) -> SyscallAnswer {
         let done = match libc::c_long::from(call.number) {
             libc::SYS_connect => self.connect(call, caller, listener),
             libc::SYS_bind => self.bind(call, caller, listener),
             // A server listens from the moment at which it has an address.
             _ => match caller.socket(number(call)) {
-                Ok(socket) if self.servers.values().any(|it| *it == socket.inode) => Ok(()),
+                Ok(socket) if self.servers.has(socket.inode) => Ok(()),
                 Ok(_) => Err(Errno::ACCESS),
                 Err(errno) => Err(errno),
             },
@@ -67,7 +61,7 @@ impl Reachable {
     fn connect(&self, call: &Call, caller: &Caller, listener: &OwnedFd) -> rustix::io::Result<()> {
         let (place, named) = (caller.socket(number(call))?, address(call, caller)?);
         let to = named.loopback.ok_or(Errno::NETUNREACH)?;
-        if self.proxy != Some(to) && !self.is_own(to) {
+        if self.proxy != Some(to) && !self.servers.listens(to) {
             return Err(Errno::CONNREFUSED);
         }
         let socket = tcp(named.family)?;
@@ -84,7 +78,7 @@ impl Reachable {
         put(&socket, &place, call, listener)
     }
 
-    fn bind(&mut self, call: &Call, caller: &Caller, listener: &OwnedFd) -> rustix::io::Result<()> {
+    fn bind(&self, call: &Call, caller: &Caller, listener: &OwnedFd) -> rustix::io::Result<()> {
         let (place, named) = (caller.socket(number(call))?, address(call, caller)?);
         let at = named.loopback.ok_or(Errno::ADDRNOTAVAIL)?;
         let socket = tcp(named.family)?;
@@ -94,23 +88,8 @@ impl Reachable {
         let bound = SocketAddr::try_from(rustix::net::getsockname(&socket)?)?;
         put(&socket, &place, call, listener)?;
         let bound = SocketAddrV4::new(*at.ip(), bound.port());
-        self.servers.insert(bound, rustix::fs::fstat(&socket)?.st_ino);
+        self.servers.add(bound, rustix::fs::fstat(&socket)?.st_ino);
         Ok(())
-    }
-
-    /// Whether a server of the command listens there, and not somebody who came after it.
-    fn is_own(&self, to: SocketAddrV4) -> bool {
-        let Some(inode) = self.servers.get(&to) else { return false };
-        let tables = ["/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"];
-        let tables = tables.map(|it| std::fs::read_to_string(it).unwrap_or_default());
-        tables.iter().flat_map(|it| it.lines()).any(|line| {
-            let mut words = line.split_whitespace().skip(1);
-            let at = words.next().and_then(|it| it.split_once(':'));
-            let at = at.and_then(|(_, it)| u16::from_str_radix(it, 16).ok());
-            let listens = words.nth(1) == Some("0A");
-            let number = words.nth(5).and_then(|it| it.parse().ok());
-            at == Some(to.port()) && listens && number == Some(*inode)
-        })
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
+use std::sync::mpsc;
 
-use eclusa_sandbox::{HostCapabilities, Plan, Sandbox};
+use eclusa_sandbox::{HostCapabilities, OwnServers, Plan, Sandbox};
 
 use crate::reading::machine;
 use crate::world::World;
@@ -64,6 +65,32 @@ END"#;
     plan.tmp = Some(world.path("outside"));
     let said = Sandbox::spawn(&plan, &machine, |_| {}).unwrap().wait().unwrap().output.text();
     assert!(said == "echo\n" || said.contains("not found"), "{said}");
+}
+
+/// As where commands have one network namespace together.
+#[test]
+fn a_server_is_reached_by_the_commands_that_share_servers_and_by_no_others() {
+    let (machine, world, servers) = (machine(), World::new(), OwnServers::default());
+    let text = r#"perl -MIO::Socket -e '$| = 1; $l = IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1") or die $!;
+        print $l->sockport, "\n"; while ($c = $l->accept) { print $c "served\n"; close $c }'"#;
+    let mut plan = writing(&world, text, &machine);
+    plan.servers = servers.clone();
+    let (tell, told) = mpsc::channel();
+    let server = Sandbox::spawn(&plan, &machine, move |it| drop(tell.send(it.to_vec()))).unwrap();
+    let mut port = String::new();
+    while !port.ends_with('\n') {
+        port.push_str(&String::from_utf8(told.recv().unwrap()).unwrap());
+    }
+    let text = format!("exec 3<>/dev/tcp/127.0.0.1/{}; cat <&3", port.trim());
+    let mut plan = writing(&world, &text, &machine);
+    plan.servers = servers;
+    let ask =
+        |plan: &Plan| Sandbox::spawn(plan, &machine, |_| {}).unwrap().wait().unwrap().output.text();
+    assert_eq!(ask(&plan), "served\n");
+    assert!(said(&world, &text, &machine).contains("Connection refused"));
+    server.canceller().cancel();
+    server.wait().unwrap();
+    assert!(ask(&plan).contains("Connection refused"));
 }
 
 #[test]

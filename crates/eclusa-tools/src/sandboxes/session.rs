@@ -21,7 +21,7 @@ use std::{
 };
 
 use eclusa::Hash;
-use eclusa_sandbox::{HostCapabilities, Plan, SharedNetwork, scan::discard};
+use eclusa_sandbox::{HostCapabilities, OwnServers, Plan, SharedNetwork, scan::discard};
 use rustix::{
     fs::{
         AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, chmodat, mkdirat, open, openat2,
@@ -56,6 +56,8 @@ pub(super) struct SandboxSession {
     /// What programs write for themselves below the home.
     home: Option<Caches>,
     network: OnceLock<Option<SharedNetwork>>,
+    /// What its commands listen on, where there is no such network.
+    servers: OwnServers,
     over: AtomicBool,
 }
 
@@ -92,7 +94,7 @@ impl SandboxSessions {
         let tmp = tmp.inspect_err(|err| tracing::warn!("no /tmp that lasts: {err}")).ok();
         let home = tmp.as_ref().map(|it| Caches::of_session(it.path.join("home")));
         let (network, over) = (OnceLock::new(), AtomicBool::new(false));
-        let new = SandboxSession { tmp, home, network, over };
+        let new = SandboxSession { tmp, home, network, servers: OwnServers::default(), over };
         let new = Arc::new(new);
         open.insert(name.to_owned(), new.clone());
         new
@@ -171,6 +173,11 @@ impl SandboxSession {
             made.inspect_err(|err| tracing::debug!("no network of its own: {err}")).ok()
         };
         Ok(self.network.get_or_init(make).clone())
+    }
+
+    /// What its commands listen on, where none has a network of its own.
+    pub(super) fn servers(&self) -> OwnServers {
+        self.servers.clone()
     }
 
     /// A handle that keeps its `/tmp` for as long as it is open.
