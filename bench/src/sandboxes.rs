@@ -198,6 +198,7 @@ fn commits(rounds: usize, state: &Path) -> Told {
         hidden: eclusa::policy::HiddenPaths::nothing(),
         hosts: Default::default(),
         program: None,
+        signing: None,
     };
     let script = "cd d7; for f in f*; do echo more >> $f; done";
     let (mut plain, mut scans, mut commits) = (Vec::new(), Vec::new(), Vec::new());

@@ -94,6 +94,7 @@ fn sandboxed(sandboxes: &Sandboxes, root: &Path, command: &str, writes: Writes) 
         hidden: eclusa::policy::HiddenPaths::nothing(),
         hosts: Default::default(),
         program: None,
+        signing: None,
     };
     let ran = sandboxes.start(&order, |_| {})?.wait()?;
     match ran.exit.success() {

@@ -1,5 +1,4 @@
-//! Where commands run: a sandbox for each, made from what the program was told of this machine and
-//! this workspace.
+//! Where commands run: a sandbox for each, made from what is known of machine and workspace.
 //!
 //! Nothing here comes from a model but the shell text and the directory it starts in. What a
 //! command writes to the workspace goes to a layer of its own and is read back as

@@ -47,7 +47,7 @@ async fn what_is_longer_than_the_window_is_left_out_told_and_still_kept() {
     let id = kept(&world, bodies).await;
     // The first reply lies in what is not read and is counted all the same, as is what stands for it.
     let script = says("one", &[]).repeat(2)
-        + "## expects entries before this are left out\n## expects word-599\n## says\nI see.\n"
+        + "## expects earlier entries are left out\n## expects word-599\n## says\nI see.\n"
         + "## expects and now\n## says\nAgain.\n";
     let (mut conversation, mut events) =
         Conversation::resume(world.scripted(&script), &id).await.unwrap();

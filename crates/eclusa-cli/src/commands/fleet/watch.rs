@@ -18,8 +18,8 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  eclusa fleet watch https://fleet.example --root sha256:DIGEST --state witness.json
-  eclusa fleet watch https://fleet.example --root sha256:DIGEST --state witness.json --once    from a timer
+  eclusa fleet watch URL --root sha256:DIGEST --file seen.json
+  eclusa fleet watch URL --root sha256:DIGEST --file seen.json --once  from a timer
 
 Run it where neither the server nor its database is. It keeps the last seal in its file; a seal that does not hold everything \
 that was sealed before is kept beside it as evidence, and told. Exit codes: 0 everything that was sealed is as it was, 1 it \
@@ -29,7 +29,7 @@ pub(crate) struct WatchArgs {
     url: String,
     /// What was seen, from one look to the next
     #[arg(long, value_name = "FILE")]
-    state: PathBuf,
+    file: PathBuf,
     /// The digest of a root of the fleet, as `eclusa fleet init` printed it
     #[arg(long, value_name = "sha256:DIGEST")]
     root: String,
@@ -44,7 +44,7 @@ pub(crate) struct WatchArgs {
 pub(super) async fn run(args: WatchArgs, json: bool, screen: &mut Screen) -> Result<Exit, Failure> {
     let root: Digest = args.root.parse().map_err(Failure::usage)?;
     let server = WatchedServer::new(&args.url)?;
-    let mut witness = open(&args.state, root)?;
+    let mut witness = open(&args.file, root)?;
     let every = Duration::from_secs(args.every.into());
     let end = asked_to_end();
     tokio::pin!(end);
@@ -57,7 +57,7 @@ pub(super) async fn run(args: WatchArgs, json: bool, screen: &mut Screen) -> Res
         match looked {
             Ok(look) => {
                 away = None;
-                if let Some(why) = tell(&args.state, &witness, &look, json, screen)? {
+                if let Some(why) = tell(&args.file, &witness, &look, json, screen)? {
                     return Err(Failure::failed(why).hint(
                         "the seal before and the new one prove it together: take both to whoever runs the fleet",
                     ));

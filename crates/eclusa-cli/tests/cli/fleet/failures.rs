@@ -46,7 +46,7 @@ fn two_servers_seal_in_turn_and_each_head_once() {
     assert_eq!(trail.database.query(gaps), "0");
     let (root, state) = (trail.fleet.root(), machine.path("seen.json").display().to_string());
     for server in [&trail.server.url, &other.url] {
-        let args = ["fleet", "watch", server, "--root", &root, "--state", &state, "--once"];
+        let args = ["fleet", "watch", server, "--root", &root, "--file", &state, "--once"];
         let ran = machine.eclusa(&args);
         assert_eq!(ran.code, 0, "one log, whoever is asked: {ran:?}");
     }

@@ -216,8 +216,14 @@ impl PagePerson {
         with(body, &self.key.signed(&text))
     }
 
-    /// Says it.
+    /// Says it, and again where so many answers at once are too many.
     pub(super) fn says(&self, body: &Value) -> Page {
-        self.post("/page/answers", body)
+        loop {
+            let got = self.post("/page/answers", body);
+            if got.status != 429 {
+                return got;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
     }
 }

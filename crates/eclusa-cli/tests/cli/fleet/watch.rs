@@ -5,7 +5,7 @@ use crate::world::{Ran, World, until};
 
 fn watch(witness: &World, trail: &Trail, more: &[&str]) -> Ran {
     let (root, state) = (trail.fleet.root(), witness.path("seen.json").display().to_string());
-    let args = ["fleet", "watch", &trail.server.url, "--root", &root, "--state", &state, "--once"];
+    let args = ["fleet", "watch", &trail.server.url, "--root", &root, "--file", &state, "--once"];
     witness.eclusa(&[&args[..], more].concat())
 }
 
@@ -55,7 +55,7 @@ fn a_witness_believes_nobody_but_the_root() {
     flushed(&trail, &machine);
     let state = witness.path("seen.json").display().to_string();
     let other = format!("sha256:{}", "ab".repeat(32));
-    let args = ["fleet", "watch", &trail.server.url, "--root", &other, "--state", &state, "--once"];
+    let args = ["fleet", "watch", &trail.server.url, "--root", &other, "--file", &state, "--once"];
     let ran = witness.eclusa(&args);
     assert!(ran.code == 4 && ran.err.contains("none of its roots has the digest"), "{ran:?}");
     // A seal that somebody else signed.
