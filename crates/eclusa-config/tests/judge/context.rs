@@ -59,7 +59,7 @@ async fn a_budget_is_spent_by_many_calls() {
     }
     assert_eq!(world.pass("put", json!({"path": "f.txt"})).await, ("ok", 2));
     let why = world.person.0.lock().unwrap()[0].verdict.why();
-    assert!(why.contains("it would be 3 files in this conversation"), "{why}");
+    assert!(why.contains("it would be 3 files in this session"), "{why}");
     let other = Run { session: "other".into(), ..Run::default() };
     let gate = world.gate.for_run(other);
     let reply = gate.pass(ToolCall::new("c", "put", json!({"path": "g.txt"}))).await;
