@@ -39,7 +39,7 @@ struct QuestionWire<'a> {
     hosts: Option<Cow<'a, [String]>>,
     /// Where it is about a signature: the key, the repository, and what is signed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    signature: Option<(Cow<'a, str>, Cow<'a, str>, Cow<'a, [String]>)>,
+    signature: Option<SignatureWire<'a>>,
     binding: Cow<'a, str>,
     grant: Option<GrantWire<'a>>,
     can_always: bool,
@@ -55,6 +55,9 @@ struct QuestionWire<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pending: Option<(u64, String)>,
 }
+
+/// Key, repository, and what is signed.
+type SignatureWire<'a> = (Cow<'a, str>, Cow<'a, str>, Cow<'a, [String]>);
 
 #[derive(Serialize, Deserialize)]
 struct ReasonWire<'a> {

@@ -205,7 +205,7 @@ fn a_full_disk_and_a_locked_store_refuse_an_answer_and_lose_nothing() {
     let stranger = room.stranger();
     stranger.execute_batch("BEGIN IMMEDIATE").unwrap();
     let refused = hurried.answer(1, Answer::Once, "bob").unwrap_err().to_string();
-    assert!(refused.contains("holds the lock"), "{refused}");
+    assert!(refused.contains("has locked the log"), "{refused}");
     assert_eq!(looking.get(1).unwrap().state, QuestionState::Pending);
     stranger.execute_batch("ROLLBACK").unwrap();
     assert_eq!(child.tell(), "answered");

@@ -60,7 +60,7 @@ impl PageKey {
             PageKey::Passkey(it) => json!({"passkey": it.credential(), "signature": it.sign(text)}),
             PageKey::Browser(pair) => {
                 let signature = pair.sign(&SystemRandom::new(), text.as_bytes()).unwrap();
-                let id = &sha256(&PageKey::public(pair))[..16];
+                let id: String = sha256(&PageKey::public(pair)).chars().take(16).collect();
                 json!({"key": id, "signature": STANDARD.encode(signature.as_ref())})
             }
         }
@@ -129,8 +129,8 @@ impl PagePerson {
         let digest = made["digest"].as_str().unwrap();
         let world = &office.trail.fleet.world;
         let database = office.trail.database.address();
-        let digits = &digest[..32];
-        let ran = world.eclusa(&["fleet", "keys", "--database", &database, "--accept", digits]);
+        let digits: String = digest.chars().take(32).collect();
+        let ran = world.eclusa(&["fleet", "keys", "--database", &database, "--accept", &digits]);
         assert!(ran.code == 0 && ran.out.contains(&format!("is a key of {name}")), "{ran:?}");
         office.sign_people();
         let got = person.look();
