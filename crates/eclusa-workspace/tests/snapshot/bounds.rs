@@ -194,6 +194,6 @@ fn what_somebody_changes_after_it_was_put_back_is_a_conflict() {
     let outcome = world.stage("echo b > a").unwrap();
     world.run("echo somebody > a");
     let err = world.workspace.commit(1, &outcome.changes, Durability::Crash).unwrap_err();
-    assert!(err.to_string().contains("has changed since"), "{err}");
+    assert!(err.to_string().contains("have changed meanwhile"), "{err}");
     assert_eq!(world.read("a"), "somebody\n");
 }
