@@ -1,9 +1,8 @@
 //! Where commands run: a sandbox for each, made from what is known of machine and workspace.
 //!
-//! Nothing here comes from a model but the shell text and the directory it starts in. What a
-//! command writes to the workspace goes to a layer of its own and is read back as
-//! [`Changes`](eclusa::Changes). `/tmp` lasts for the session; the home directory is read-only
-//! but for caches, of which the workspace has a copy.
+//! Nothing here comes from a model but the shell text and the directory it starts in. What a command writes to the
+//! workspace goes to a layer of its own and is read back as [`Changes`](eclusa::Changes). `/tmp` lasts for the session;
+//! the home directory is read-only but for caches, of which the workspace has a copy.
 
 use std::{
     ffi::OsString,
