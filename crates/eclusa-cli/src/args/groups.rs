@@ -49,7 +49,7 @@ pub(super) const HELP: &str = "\
 
 \x1b[1m\x1b[4mCalls and models:\x1b[0m
   run          Run one tool call through the gate
-  jobs         List, show, follow, apply and end jobs: what commands left running
+  jobs         List, show, follow, apply and end what commands left running
   tools        List, show and search the tools
   ask          Ask a model to do one job, and print its answer
   feed         Run the tool calls of a model's answer, read from stdin

@@ -15,7 +15,7 @@ use crate::{
 mod apply;
 mod forward;
 
-/// List, show, follow, apply and end jobs: what commands left running
+/// List, show, follow, apply and end what commands left running
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -18,8 +18,8 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  eclusa fleet watch URL --root sha256:DIGEST --file seen.json
-  eclusa fleet watch URL --root sha256:DIGEST --file seen.json --once  from a timer
+  eclusa fleet watch URL --root DIGEST --file seen.json
+  eclusa fleet watch URL --root DIGEST --file seen.json --once   from a timer
 
 Run it where neither the server nor its database is. It keeps the last seal in its file; a seal that does not hold everything \
 that was sealed before is kept beside it as evidence, and told. Exit codes: 0 everything that was sealed is as it was, 1 it \

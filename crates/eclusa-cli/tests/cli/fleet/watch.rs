@@ -68,7 +68,7 @@ fn a_witness_believes_nobody_but_the_root() {
         "http://fleet.example",
         "--root",
         &other,
-        "--state",
+        "--file",
         &state,
     ]);
     assert!(ran.code == 2 && ran.err.contains("use https"), "{ran:?}");
