@@ -268,7 +268,7 @@ impl Scratch {
         cargo.args(["--config", "profile.dev.package.eclusa-shell.opt-level=0"]);
         // Cargo takes crates of the copy for those of the workspace, which has the same paths in it: a setting that
         // no other build has keeps them apart, and packages of others are still built once.
-        for name in &self.crates {
+        for name in self.crates.iter().map(String::as_str).chain(["xtask"]) {
             cargo.args(["--config", &format!("profile.dev.package.{name}.codegen-units=255")]);
         }
         cargo.output().map_err(|err| format!("cargo cannot be started: {err}"))
