@@ -45,7 +45,9 @@ pub use hooks::{ChangedHook, is_git_hook};
 pub use pending::{PendingError, PendingOutcome, PendingRun, PendingTerms};
 pub use places::Places;
 pub use scratch::ScratchWorkspace;
-pub use snapshot::{PutBack, Snapshot, SnapshotError, SnapshotOptions, is_build_output};
+pub use snapshot::{
+    LiveDirectories, PutBack, Snapshot, SnapshotError, SnapshotOptions, is_build_output,
+};
 pub use undo::{
     ChangedBy, Compacted, DroppedUndo, Retention, UndoConflict, UndoEntry, UndoError, UndoStatus,
     Undone,

@@ -283,7 +283,7 @@ pub(super) fn started(view: &JobView, hint: &str, sandboxes: &Sandboxes) -> Outp
         WriteTracking::Overlay => {
             "its changes to the workspace are not applied, and kept at its end"
         }
-        WriteTracking::Snapshot => "it cannot write to the workspace",
+        WriteTracking::Snapshot => "it cannot write to the workspace, but for build output",
         WriteTracking::Nothing => "its changes to the workspace are applied at once",
     };
     let text = format!("started: {}; {hint}; {writes}", view.goes_on());
