@@ -181,7 +181,7 @@ def oddly(kind, text):
 def with_login(agent, options):
     """A server that wants a login, behind ours: the model is told that it is missing, a person logs in, and it is there."""
     server = agents_login.start()
-    rules = 'mode = "auto-approve"\n[servers.notes]\nurl = "http://127.0.0.1:%d/mcp"\n\n[[rules]]\ndecision = "allow"\nserver = "notes"\n' % server.server_port
+    rules = 'mode = "auto-approve"\n[servers.notes]\nurl = "http://127.0.0.1:%d/mcp"\n\n[[rules]]\ndecision = "allow"\nserver = "notes"\ntainted = true\n' % server.server_port
     logged = []
 
     def steps(session, it):
