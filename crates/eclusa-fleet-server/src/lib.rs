@@ -14,6 +14,7 @@ mod maintain;
 mod metrics;
 mod notify;
 mod operations;
+mod pace;
 mod page_state;
 mod receive;
 mod rollout;

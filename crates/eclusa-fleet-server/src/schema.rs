@@ -6,13 +6,14 @@ use tokio_postgres::types::Type;
 use crate::{Database, ServerError, store::documents};
 
 /// Each step leads from the format of its place in this list to the next.
-const STEPS: [&str; 6] = [
+const STEPS: [&str; 7] = [
     include_str!("schema/first.sql"),
     include_str!("schema/rollouts.sql"),
     include_str!("schema/inbox.sql"),
     include_str!("schema/page.sql"),
     include_str!("schema/notifications.sql"),
     include_str!("schema/waves.sql"),
+    include_str!("schema/witnesses.sql"),
 ];
 
 /// The table that says the format, and which fleet the database is for.

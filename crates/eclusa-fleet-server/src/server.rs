@@ -2,7 +2,10 @@
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
@@ -21,6 +24,7 @@ use crate::{
     delivery::{self, Delivery},
     issuers::{FetchKeys, Issuers},
     metrics::ServerMetrics,
+    pace::Pace,
     page_state::PageState,
     receive::TrailStore,
     schema,
@@ -28,7 +32,9 @@ use crate::{
         chains,
         documents::{self, CurrentDocuments},
         machines::{self, KnownMachine},
-        questions, rollouts, seals,
+        questions, rollouts,
+        sealed_tree::SealedTree,
+        seals,
         ship::{CheckedShipment, ship},
     },
 };
@@ -44,6 +50,15 @@ const MAX_GROUP: usize = 128;
 
 /// How many statements ship at once.
 const WRITERS: usize = 2;
+
+/// How many shipments of a machine an instance takes a second, and how many at once after a pause.
+const SHIPMENTS: (u32, u32) = (5, 100);
+
+/// The same for questions.
+const QUESTIONS: (u32, u32) = (20, 200);
+
+/// How many questions of all machines may wait.
+const MAX_WAITING: u32 = 100_000;
 
 /// How often an instance looks at what others have changed.
 const LOOK: Duration = Duration::from_secs(1);
@@ -79,6 +94,11 @@ pub(crate) struct FleetServer {
     pub(crate) anchor: FleetAnchor,
     /// Room for shipments.
     pub(crate) room: Semaphore,
+    /// What each machine may ship and ask.
+    pub(crate) shipping: Pace,
+    pub(crate) asking: Pace,
+    /// How many questions more may wait, as it was a second ago.
+    pub(crate) waiting_room: AtomicU64,
     /// Room for documents, which anybody may bring.
     pub(crate) pushing: Semaphore,
     /// What the page holds.
@@ -88,6 +108,8 @@ pub(crate) struct FleetServer {
     documents: Mutex<Arc<CurrentDocuments>>,
     machines: Mutex<HashMap<u32, KnownMachine>>,
     shipments: mpsc::Sender<Queued>,
+    /// The newest seal that was seen.
+    sealed: Mutex<Option<Arc<SealedTree>>>,
     /// Machines that wait for messages.
     pub(crate) delivery: Delivery,
     /// Counts changes of documents, rollouts and machines, for whoever waits for one.
@@ -118,6 +140,9 @@ pub(crate) async fn start(
         metrics: ServerMetrics::default(),
         anchor,
         room: Semaphore::new(MAX_SHIPMENTS),
+        shipping: Pace::new(SHIPMENTS.0, SHIPMENTS.1),
+        asking: Pace::new(QUESTIONS.0, QUESTIONS.1),
+        waiting_room: AtomicU64::new(MAX_WAITING.into()),
         pushing: Semaphore::new(MAX_PUSHES),
         page: PageState::new(port, &urls),
         issuers: Issuers::new(fetch_keys),
@@ -125,6 +150,7 @@ pub(crate) async fn start(
         documents: Mutex::new(Arc::new(current)),
         machines: Mutex::default(),
         shipments,
+        sealed: Mutex::default(),
         delivery: Delivery::default(),
     });
     let queued = Arc::new(tokio::sync::Mutex::new(queued));
@@ -150,6 +176,27 @@ impl FleetServer {
     pub(crate) fn set_documents(&self, new: CurrentDocuments) {
         *lock(&self.documents) = Arc::new(new);
         self.tell_news();
+    }
+
+    /// The tree of the newest seal. It is looked for where the one that is known is older than what somebody has seen.
+    pub(crate) async fn sealed_tree(
+        &self,
+        seen: u64,
+    ) -> Result<Option<Arc<SealedTree>>, ServerError> {
+        if let Some(known) = lock(&self.sealed).clone().filter(|it| it.seal.size >= seen) {
+            return Ok(Some(known));
+        }
+        self.look_for_seal().await?;
+        Ok(lock(&self.sealed).clone())
+    }
+
+    async fn look_for_seal(&self) -> Result<(), ServerError> {
+        let newest = SealedTree::newest(&self.database).await?;
+        let mut known = lock(&self.sealed);
+        if newest.as_ref().map(|it| &it.note) != known.as_ref().map(|it| &it.note) {
+            *known = newest.map(Arc::new);
+        }
+        Ok(())
     }
 
     /// Whoever waits for news looks again.
@@ -346,6 +393,9 @@ async fn look_once(server: &FleetServer, was_away: bool) -> Result<(), ServerErr
             }
         }
     }
+    server.look_for_seal().await?;
+    let waiting = questions::pending(&server.database, MAX_WAITING).await?;
+    server.waiting_room.store(u64::from(MAX_WAITING).saturating_sub(waiting), Relaxed);
     let current = server.documents();
     if documents::newest(&server.database).await? != current.number
         || rollouts::newest(&server.database).await? != current.stages

@@ -13,6 +13,7 @@ pub(crate) mod pending_keys;
 pub(crate) mod questions;
 pub(crate) mod read;
 pub(crate) mod rollouts;
+pub(crate) mod sealed_tree;
 pub(crate) mod seals;
 pub(crate) mod sessions;
 pub(crate) mod ship;

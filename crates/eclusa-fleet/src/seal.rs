@@ -7,7 +7,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use ring::digest::{Context, SHA256};
 use serde::Serialize;
 
-use crate::{FleetError, FleetRoot, SignedNote, SigningKey, SigningRole};
+use crate::{FleetError, FleetRoot, SignedNote, SigningKey, SigningRole, seal_proof::joined};
 
 /// A hash in the tree.
 pub type TreeHash = [u8; 32];
@@ -42,7 +42,8 @@ fn hash(parts: &[&[u8]]) -> TreeHash {
     whole
 }
 
-fn node(left: &TreeHash, right: &TreeHash) -> TreeHash {
+/// The hash of two subtrees side by side.
+pub(crate) fn node(left: &TreeHash, right: &TreeHash) -> TreeHash {
     hash(&[&[1], left, right])
 }
 
@@ -74,9 +75,7 @@ impl Frontier {
 
     /// The root of all leaves.
     pub fn root(&self) -> TreeHash {
-        let mut nodes = self.nodes.iter().rev();
-        let Some(last) = nodes.next() else { return hash(&[]) };
-        nodes.fold(*last, |right, left| node(left, &right))
+        joined(&self.nodes).unwrap_or_else(|| hash(&[]))
     }
 
     /// As it is kept.
@@ -90,22 +89,6 @@ impl Frontier {
         let whole = usize::try_from(size.count_ones()).ok()? == nodes.len();
         whole.then(|| Frontier { size, nodes: nodes.to_vec() })
     }
-}
-
-/// The hashes that lead from a leaf to the root of these leaves, from the bottom up.
-pub fn inclusion_proof(leaves: &[TreeHash], index: usize) -> Vec<TreeHash> {
-    let (mut level, mut at, mut proof) = (leaves.to_vec(), index, Vec::new());
-    while level.len() > 1 {
-        proof.extend(level.get(at ^ 1));
-        let pairs = level.chunks(2).map(|it| match it {
-            [left, right] => node(left, right),
-            // An odd one at the end stands for itself one level higher.
-            rest => rest.first().copied().unwrap_or_default(),
-        });
-        level = pairs.collect();
-        at /= 2;
-    }
-    proof
 }
 
 /// Whether these hashes lead from a leaf at this place to the root of so many leaves.
@@ -149,6 +132,11 @@ impl Seal {
         let mut note = SignedNote::new(self.to_string());
         note.sign(key);
         note.to_string()
+    }
+
+    /// Reads a note, whoever signed it.
+    pub fn read(note: &str) -> Result<Seal, FleetError> {
+        note.parse::<SignedNote>()?.text().parse()
     }
 
     /// Reads a note that a key signed which one of these roots lets seal.

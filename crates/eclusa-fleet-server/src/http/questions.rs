@@ -1,6 +1,9 @@
 //! `POST /v1/questions`: a machine mirrors its questions. `GET /v1/questions`: a person looks at them.
 
-use std::time::Duration;
+use std::{
+    sync::atomic::Ordering::Relaxed,
+    time::{Duration, Instant},
+};
 
 use eclusa::{
     approve::{Proof, SignerDirectory as _, Vote},
@@ -53,7 +56,11 @@ pub(super) async fn mirror(
     if asked.questions.iter().any(has_nul) {
         return Err(unusable("a question holds a NUL, which no database keeps"));
     }
-    let left_out = questions::mirror(&server.database, machine.id, &asked).await?;
+    if !server.asking.allows(machine.id, asked.questions.len(), Instant::now()) {
+        return Err(HttpRefusal::later("this machine asks too often; come again later"));
+    }
+    let room = server.waiting_room.load(Relaxed);
+    let left_out = questions::mirror(&server.database, machine.id, &asked, room).await?;
     let left_out = left_out.ok_or_else(|| {
         HttpRefusal::new(StatusCode::NOT_FOUND, "this machine has no such chain, or it is stopped")
     })?;

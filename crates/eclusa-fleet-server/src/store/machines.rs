@@ -97,11 +97,12 @@ pub(crate) async fn saw(
     let id = i32::try_from(machine).unwrap_or(0);
     let (program, trouble) = (text(&said.program), said.trouble.as_deref().map(text));
     let (stale, unshipped) = (said.stale.as_deref().map(text), number(said.unshipped));
+    let seal_refused = said.seal_refused.as_deref().map(text);
     let since = said.unshipped_since.map(|it| number(it.min(MAX_TIME)));
     let sql = "
-update machines set seen = now(), program = $2, root = $3, policy = $4, people = $5, trouble = $6, stale = $7,
-  unshipped = $8, unshipped_since = to_timestamp($9::bigint / 1000.0) where id = $1";
-    let values: [crate::database::Parameter<'_>; 9] = [
+update machines set seen = now(), gone = null, program = $2, root = $3, policy = $4, people = $5, trouble = $6, stale = $7,
+  unshipped = $8, unshipped_since = to_timestamp($9::bigint / 1000.0), seal_refused = $10 where id = $1";
+    let values: [crate::database::Parameter<'_>; 10] = [
         (&id, Type::INT4),
         (&program, Type::TEXT),
         (&root, Type::INT8),
@@ -111,8 +112,20 @@ update machines set seen = now(), program = $2, root = $3, policy = $4, people =
         (&stale, Type::TEXT),
         (&unshipped, Type::INT8),
         (&since, Type::INT8),
+        (&seal_refused, Type::TEXT),
     ];
     database.query(sql, &values).await.map(drop)
+}
+
+/// Notes that a machine has left, where it said so. Nobody answers its questions any more.
+pub(crate) async fn left(database: &Database, machine: u32) -> Result<(), ServerError> {
+    let id = i32::try_from(machine).unwrap_or(0);
+    let sql = "
+with over as (
+  update questions set state = 'expired', text = null, headline = '', touched = now()
+  where machine = $1 and state in ('pending', 'sent'))
+update machines set gone = now(), seen = now() where id = $1";
+    database.query(sql, &[(&id, Type::INT4)]).await.map(drop)
 }
 
 /// A text that a machine wrote, as PostgreSQL can keep it: without NUL, and not too long.

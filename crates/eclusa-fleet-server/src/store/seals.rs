@@ -94,11 +94,6 @@ fn leaf(machine: i32, store: &str, seq: i64, bytes: &[u8]) -> Result<HeadLeaf, S
     })
 }
 
-/// All leaves up to this size, as hashes in the tree.
-pub(crate) async fn leaves(database: &Database, size: u64) -> Result<Vec<TreeHash>, ServerError> {
-    range(database, 0, size).await
-}
-
 /// Leaves from one on up to another, as hashes in the tree.
 pub(crate) async fn range(
     database: &Database,

@@ -24,9 +24,14 @@ impl Server {
     }
 
     pub(super) fn start_with(world: &World, database: &str, more: &[&str]) -> Server {
-        let sealing = ["--seal-key", "../acme/keys/acme-seal-1.key", "--seal-every", "1"];
+        let sealing = ["--seal-key", "../acme/keys/acme-seal-1.key"];
+        Server::start_sealing(world, database, &[&sealing, more].concat())
+    }
+
+    /// One with another key of `seal`.
+    pub(super) fn start_sealing(world: &World, database: &str, more: &[&str]) -> Server {
         let args = ["fleet", "serve", "--database", database, "--listen", "127.0.0.1:0"];
-        let mut command = world.command(&[&args[..], &sealing, more].concat());
+        let mut command = world.command(&[&args[..], &["--seal-every", "1"], more].concat());
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

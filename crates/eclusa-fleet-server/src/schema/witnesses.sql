@@ -1,0 +1,11 @@
+-- Roots of whole subtrees of the log of seals, of every eighth height: they never change, and shorten every proof.
+create table subtrees (
+  height smallint not null,
+  n bigint not null,
+  hash bytea not null check (length(hash) = 32),
+  primary key (height, n)
+);
+-- Why a machine does not take the newest seal; when it said that it leaves.
+alter table machines
+  add column seal_refused text,
+  add column gone timestamptz;
