@@ -29,7 +29,7 @@ tainted = true
 """
 # What is another one each time, and what an agent adds because a hook has put a command in the place of another.
 OTHERS = ((r"[0-9a-f]{8}-[0-9a-f-]{27}", "ID"), (r"\b((Chunk|session|agent) ID|ID|PGID|PID|shellId)(:? )\w+", r"\1"),
-          (r"tasks/\w+", "tasks/ID"), (r"agentId: \w+|\ba[0-9a-f]{16}\b", "ID"), (r"duration_ms: \d+", "TIME"),
+          (r"(tasks|tool-results)/\w+", r"\1/ID"), (r"agentId: \w+|\ba[0-9a-f]{16}\b", "ID"), (r"duration_ms: \d+", "TIME"),
           (r"blob-[\w-]+", "blob-ID"), (r"ses_\w+", "ID"), (r'"nickname": ?"\w+"', "NAME"),
           (r'"id": "[^"]+"', "ID"), (r"line (\d+): +\d+ (Killed|Segmentation)", r"line \1: \2"), (r"\d+\.\d+ ?(seconds|s|ms)\b", "TIME"), (r"\b\d{6,}\b", "NUMBER"),
           (r"(\\n)*\[System\] Tool input parameters were modified by a hook before execution\.", ""))
@@ -188,7 +188,8 @@ def files_of(root):
     found = {}
     for directory, names, files in os.walk(root):
         names[:] = [it for it in names if it != ".git"]
-        for name in files:
+        # The one of a working tree says where it stands.
+        for name in [it for it in files if it != ".git"]:
             path = os.path.join(directory, name)
             found[os.path.relpath(path, root)] = (oct(os.stat(path).st_mode), open(path, "rb").read())
     found["(commits)"] = subprocess.run(["git", "log", "--format=%T %s"], cwd=root, capture_output=True).stdout
