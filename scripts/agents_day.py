@@ -27,11 +27,14 @@ decision = "allow"
 server = "slow"
 tainted = true
 """
-# What is another one each time, and what an agent adds because a hook has put a command in the place of another.
+# What is another one each time, what an agent adds because a hook has put a command in the place of another, and what
+# is said of a server that an agent has killed.
 OTHERS = ((r"[0-9a-f]{8}-[0-9a-f-]{27}", "ID"), (r"\b((Chunk|session|agent) ID|ID|PGID|PID|shellId)(:? )\w+", r"\1"),
           (r"(tasks|tool-results)/\w+", r"\1/ID"), (r"agentId: \w+|\ba[0-9a-f]{16}\b", "ID"), (r"duration_ms: \d+", "TIME"),
           (r"blob-[\w-]+", "blob-ID"), (r"ses_\w+", "ID"), (r'"nickname": ?"\w+"', "NAME"),
           (r'"id": "[^"]+"', "ID"), (r"line (\d+): +\d+ (Killed|Segmentation)", r"line \1: \2"), (r"\d+\.\d+ ?(seconds|s|ms)\b", "TIME"), (r"\b\d{6,}\b", "NUMBER"),
+          # Claude Code ends what it has started: where it does not wait until that is over, the next command says so.
+          (r"\s*note: job \d+ ended: its owner was killed; its changes to the workspace are lost", ""),
           (r"(\\n)*\[System\] Tool input parameters were modified by a hook before execution\.", ""))
 # Where an agent cannot be the same, and why.
 APART = {("claude-code", "stop"): "a server is a job of the session, and `eclusa jobs` ends it",
