@@ -12,7 +12,7 @@ LINES = [
     ("big", "head -c 30000000 /dev/zero | tr '\\0' x > big.txt; wc -c < big.txt; tail -c 3 big.txt; echo"),
     ("generated", "python3 -c \"open('gen.py', 'w').write('N = 1\\n' * 200000)\"; wc -l gen.py; rm big.txt"),
     ("closed", "yes | head -n 2; cat gen.py | head -n 1; echo ${PIPESTATUS[@]}; seq 1 1000000 | sed 1q"),
-    ("both", "for i in 1 2 3; do echo out $i; echo err $i >&2; done"),
+    ("both", "{ for i in 1 2 3; do echo out $i; echo err $i >&2; done; } 2>&1"),
     ("killed", "sh -c 'kill -9 $$'; echo $?; sh -c 'kill -TERM $$'; echo $?; timeout 0.2 sleep 5; echo $?"),
     ("dies", "bash -c 'kill -SEGV $$'; exit 42"),
     ("nobody types", "read x; echo \"[$x] $?\"; test -t 0; echo $?; cat; echo end"),

@@ -49,6 +49,7 @@ CANNOT = {
     ("codex", "it hangs after a call: what came back"): "it shows what came back; what ran in the sandbox is redacted",
     ("gemini", "it hangs after a call: what came back"): "it shows what came back; what ran in the sandbox is redacted",
     ("copilot", "it hangs after a call: what came back"): "it shows what came back; what ran in the sandbox is redacted",
+    ("gemini", "a day of seldom work, as alone"): "alone it runs no line with `$( )`, and reads what is quoted anew",
     ("gemini", "a question by form: yes, no"): "it has no forms",
     ("opencode", "a question by form: yes, no"): "it has no forms",
     ("copilot", "a question by form: yes, no"): "it has no forms",
@@ -62,6 +63,7 @@ WHOSE = {"its own permission prompt at our tool": ("claude-code",), "plan mode":
 # Where nobody has looked here, and why.
 NOT_CHECKED = {
     ("claude-code", "calls from a script of the model"): "only accounts that its service lets in have it",
+    ("opencode", "a day of seldom work, as alone"): "it was not played",
     ("copilot", "guarded"): "`guard` does not start it",
     ("opencode", "a question on its screen: yes, no"): "nothing runs ahead there: questions are denials, or wait in the queue",
     ("opencode", "two questions on its screen at once"): "nothing runs ahead there",

@@ -1,3 +1,5 @@
+//! A server at an address that is down until somebody has logged in to it.
+
 use std::{io, sync::Mutex, time::Duration};
 
 use tokio::time::timeout;
