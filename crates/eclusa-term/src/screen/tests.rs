@@ -40,6 +40,10 @@ fn what_does_not_fit_goes_on_below_itself() {
     let rows = [["  a", "one two three four five six"], ["  long", "x"]];
     let rows = rows.map(|it| it.map(str::to_owned).to_vec());
     assert_eq!(details(&rows, 30), ["  a     one two three four", "        five six", "  long  x"]);
+    // Where there is no room beside the names, below them.
+    let narrow = ["  a", "    one two three", "    four five six", "  long", "    x"];
+    assert_eq!(details(&rows, 20), narrow);
+    assert_eq!(hang("  ask  ", "because it is", 20), ["  ask because it is"]);
 }
 
 #[test]
