@@ -29,7 +29,7 @@ impl AgentSpec {
         match &self.hooks {
             None => "in a form of its own, or in `eclusa approvals`",
             Some(hooks) if hooks.asks_rewritten != RewrittenAsk::Never => {
-                "in its own prompt, with the changes; what does not fit there, in `eclusa approvals`"
+                "in its own prompt, with the changes; the rest in `eclusa approvals`"
             }
             Some(_) => {
                 "changes that need approval are refused, and kept for a day (`eclusa changes apply N`)"

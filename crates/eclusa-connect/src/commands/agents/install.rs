@@ -195,14 +195,12 @@ fn next_step(agent: &AgentSpec, scope: InstallScope) -> String {
     let by_hand = agent.to_confirm(scope == InstallScope::Managed);
     let by_hand = by_hand.map(|it| format!("{it}; ")).unwrap_or_default();
     match agent.launch.is_some() && scope == InstallScope::User {
-        true => format!(
-            "{by_hand}`eclusa status {name} --prove` tries it and says what is not covered; \
-             `eclusa uninstall {name}` removes it"
-        ),
-        false => format!(
-            "{by_hand}start `{program}`; `eclusa status {name}` says what is not covered, \
-             `eclusa uninstall {name}` removes it"
-        ),
+        true => {
+            format!("{by_hand}`eclusa status {name} --prove` tries it and says what is not covered")
+        }
+        false => {
+            format!("{by_hand}start `{program}`; `eclusa status {name}` says what is not covered")
+        }
     }
 }
 
