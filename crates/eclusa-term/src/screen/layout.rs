@@ -112,9 +112,16 @@ pub fn wrap(line: &str, columns: usize) -> Vec<String> {
     pieces
 }
 
-/// A question for a line that is typed behind it, broken between words, with room for a letter.
+/// A question for a line that is typed behind it, broken between words, with room for a letter. Its last word and the
+/// answers stay together where they fit a line.
 pub fn prompt(text: &str, columns: usize) -> String {
-    wrap(text.trim_end(), columns.saturating_sub(" y".len())).join("\n")
+    const TOGETHER: &str = "\u{a0}[";
+    let (text, room) = (text.trim_end(), columns.saturating_sub(" y".len()));
+    let pieces = wrap(&text.replace(" [", TOGETHER), room);
+    match pieces.iter().all(|it| width(it) <= room) {
+        true => pieces.join("\n").replace(TOGETHER, " ["),
+        false => wrap(text, room).join("\n"),
+    }
 }
 
 /// A text that is no wider than this; what was cut off is marked.
