@@ -29,7 +29,7 @@ mod undo;
 
 pub use changes::{
     Bounds, Change, Changes, Content, ContentDigest, ContentKind, Contents, Diff, FileNode,
-    InlineContents, Node, Side, Stamp, Summary, natural,
+    InlineContents, LineNumbers, Node, Side, Stamp, Summary, natural,
 };
 pub use commit::{
     Clash, ComingNode, ComingStep, CommitError, Committed, Conflict, IoFailure, KeepStrategy,

@@ -113,8 +113,10 @@ mod surfaces;
 #[cfg(target_arch = "x86_64")]
 mod system_calls;
 mod team;
+mod terminals;
 mod tickets;
 mod tracked_names;
+mod transcripts;
 mod undo;
 mod undo_latest;
 mod unix_sockets;

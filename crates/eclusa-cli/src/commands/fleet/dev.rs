@@ -56,7 +56,7 @@ const FIRST_POLICY: &str = "\
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Needs the programs of PostgreSQL 15 or newer; nothing of a database that may be there is touched. Everything is in DIR: keys, \
-documents, policy, database. Another time it goes on with what is there. Ctrl-C ends it, and this machine leaves the fleet \
+documents, policy, database. The next time it continues with what is there. Ctrl-C ends it, and this machine leaves the fleet \
 again.")]
 pub(crate) struct DevArgs {
     /// The directory; in your own state directory unless you name one
