@@ -248,11 +248,11 @@ if drawing:
     draw(drawing)
 if "--json" in sys.argv:
     done(0, json.dumps(report))
-print("| act | " + " | ".join(f"{it:,} calls" for it in sizes) + " | grows |\n|---" * 1 + "|---" * (len(sizes) + 1) + "|")
+print("| act | " + " | ".join(f"{it:,} calls" for it in sizes) + " | grows |\n" + "|---" * (len(sizes) + 2) + "|")
 for name in names:
     cells = []
     for calls in sizes:
         it = found[calls][name]
         cells.append(f"{shown(it['shortest_ms'], 'ms')} / {shown(it['cpu_ms'], 'ms')} ms, {shown(it.get('instructions'), 'i')}, {shown(it.get('system_calls'))}")
     print(f"| {name} | " + " | ".join(cells) + f" | {growth(name):.2f} x |")
-done(0, "processor time (shortest / median), instructions, system calls; load " + os.getloadavg().__str__())
+done(0, f"processor time (shortest / median), instructions, system calls; load {os.getloadavg()[0]:.1f}")
