@@ -9,7 +9,7 @@ use eclusa_fleet::{
 
 use crate::{
     Database, ServerError, schema,
-    store::{documents, read, sealed_tree::SealedTree},
+    store::{acts, documents, read, sealed_tree::SealedTree},
 };
 
 /// How many segments are read at once.
@@ -46,6 +46,17 @@ pub async fn export(
         if let (Some(leaf), Some(sealed)) = (leaf, &sealed) {
             let proof = sealed.proof(database, &inclusion_ranges(leaf.index, size)).await?;
             line(to, &ExportLine::Leaf(ExportedLeaf { proof, ..leaf.clone() }))?;
+        }
+    }
+    if machine.is_none() && team.is_none() {
+        let (about, leaf, packed) = acts::exported(database, size).await?;
+        line(to, &ExportLine::Chain(about))?;
+        for body in &packed {
+            line(to, &ExportLine::Segment(ExportedSegment::new(body)))?;
+        }
+        if let (Some(leaf), Some(sealed)) = (leaf, &sealed) {
+            let proof = sealed.proof(database, &inclusion_ranges(leaf.index, size)).await?;
+            line(to, &ExportLine::Leaf(ExportedLeaf { proof, ..leaf }))?;
         }
     }
     Ok(chains.len())

@@ -3,9 +3,23 @@
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::{Duration, Instant},
 };
+
+use crate::{Database, ServerError, store::questions};
+
+/// How many shipments of a machine an instance takes a second, and how many at once after a pause.
+const SHIPMENTS: (u32, u32) = (5, 100);
+
+/// The same for questions.
+const QUESTIONS: (u32, u32) = (20, 200);
+
+/// How many questions of all machines may wait.
+const MAX_WAITING: u32 = 100_000;
 
 /// What each machine may send of one kind.
 pub(crate) struct Pace {
@@ -17,8 +31,38 @@ pub(crate) struct Pace {
     paid: Mutex<HashMap<u32, Instant>>,
 }
 
+/// What machines may send, each and together.
+pub(crate) struct Quotas {
+    pub(crate) shipping: Pace,
+    pub(crate) asking: Pace,
+    /// How many questions more may wait, as it was a second ago.
+    waiting_room: AtomicU64,
+}
+
+impl Quotas {
+    pub(crate) fn new() -> Quotas {
+        Quotas {
+            shipping: Pace::new(SHIPMENTS.0, SHIPMENTS.1),
+            asking: Pace::new(QUESTIONS.0, QUESTIONS.1),
+            waiting_room: AtomicU64::new(MAX_WAITING.into()),
+        }
+    }
+
+    /// Looks how many questions wait.
+    pub(crate) async fn look(&self, database: &Database) -> Result<(), ServerError> {
+        let waiting = questions::pending(database, MAX_WAITING).await?;
+        self.waiting_room.store(u64::from(MAX_WAITING).saturating_sub(waiting), Relaxed);
+        Ok(())
+    }
+
+    /// How many questions more may wait.
+    pub(crate) fn waiting_room(&self) -> u64 {
+        self.waiting_room.load(Relaxed)
+    }
+}
+
 impl Pace {
-    pub(crate) fn new(rate: u32, burst: u32) -> Pace {
+    fn new(rate: u32, burst: u32) -> Pace {
         Pace { rate, burst, paid: Mutex::default() }
     }
 
@@ -38,17 +82,4 @@ impl Pace {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_machine_has_its_own_pace() {
-        let (pace, begin) = (Pace::new(5, 10), Instant::now());
-        let at = |millis| begin + Duration::from_millis(millis);
-        assert!(pace.allows(1, 10, at(0)) && !pace.allows(1, 1, at(0)), "ten at once");
-        assert!(pace.allows(2, 1, at(0)), "another is not held up");
-        assert!(!pace.allows(1, 1, at(199)) && pace.allows(1, 1, at(200)), "then five a second");
-        assert!(!pace.allows(1, 11, at(60_000)), "never more at once");
-        assert!(pace.allows(1, 10, at(60_000)) && !pace.allows(1, 1, at(60_000)));
-    }
-}
+mod tests;

@@ -3,7 +3,10 @@
 use eclusa_fleet::{DocumentBundle, FleetAnchor, Membership};
 use tokio_postgres::types::Type;
 
-use crate::{Database, ServerError, store::documents};
+use crate::{
+    Database, ServerError,
+    store::{acts, documents},
+};
 
 /// Each step leads from the format of its place in this list to the next.
 const STEPS: [&str; 7] = [
@@ -95,6 +98,7 @@ pub async fn migrate(
                 Membership::begin(bundle, None, &anchor, (now, documents::ANY_PROGRAM), |_, _| {
                     Ok(())
                 })?;
+            acts::note(database, "documents", documents::about(&held, None)).await?;
             documents::insert(database, now, &held).await?;
         }
     }

@@ -2,10 +2,7 @@
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -24,7 +21,7 @@ use crate::{
     delivery::{self, Delivery},
     issuers::{FetchKeys, Issuers},
     metrics::ServerMetrics,
-    pace::Pace,
+    pace::Quotas,
     page_state::PageState,
     receive::TrailStore,
     schema,
@@ -50,15 +47,6 @@ const MAX_GROUP: usize = 128;
 
 /// How many statements ship at once.
 const WRITERS: usize = 2;
-
-/// How many shipments of a machine an instance takes a second, and how many at once after a pause.
-const SHIPMENTS: (u32, u32) = (5, 100);
-
-/// The same for questions.
-const QUESTIONS: (u32, u32) = (20, 200);
-
-/// How many questions of all machines may wait.
-const MAX_WAITING: u32 = 100_000;
 
 /// How often an instance looks at what others have changed.
 const LOOK: Duration = Duration::from_secs(1);
@@ -94,11 +82,8 @@ pub(crate) struct FleetServer {
     pub(crate) anchor: FleetAnchor,
     /// Room for shipments.
     pub(crate) room: Semaphore,
-    /// What each machine may ship and ask.
-    pub(crate) shipping: Pace,
-    pub(crate) asking: Pace,
-    /// How many questions more may wait, as it was a second ago.
-    pub(crate) waiting_room: AtomicU64,
+    /// What machines may send.
+    pub(crate) quotas: Quotas,
     /// Room for documents, which anybody may bring.
     pub(crate) pushing: Semaphore,
     /// What the page holds.
@@ -140,9 +125,7 @@ pub(crate) async fn start(
         metrics: ServerMetrics::default(),
         anchor,
         room: Semaphore::new(MAX_SHIPMENTS),
-        shipping: Pace::new(SHIPMENTS.0, SHIPMENTS.1),
-        asking: Pace::new(QUESTIONS.0, QUESTIONS.1),
-        waiting_room: AtomicU64::new(MAX_WAITING.into()),
+        quotas: Quotas::new(),
         pushing: Semaphore::new(MAX_PUSHES),
         page: PageState::new(port, &urls),
         issuers: Issuers::new(fetch_keys),
@@ -394,8 +377,7 @@ async fn look_once(server: &FleetServer, was_away: bool) -> Result<(), ServerErr
         }
     }
     server.look_for_seal().await?;
-    let waiting = questions::pending(&server.database, MAX_WAITING).await?;
-    server.waiting_room.store(u64::from(MAX_WAITING).saturating_sub(waiting), Relaxed);
+    server.quotas.look(&server.database).await?;
     let current = server.documents();
     if documents::newest(&server.database).await? != current.number
         || rollouts::newest(&server.database).await? != current.stages

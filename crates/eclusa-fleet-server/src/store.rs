@@ -1,5 +1,6 @@
 //! The statements: nothing outside of here, of the schema and of maintenance speaks SQL.
 
+pub(crate) mod acts;
 pub(crate) mod call_fields;
 pub(crate) mod chains;
 pub(crate) mod documents;

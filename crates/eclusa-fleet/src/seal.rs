@@ -7,7 +7,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use ring::digest::{Context, SHA256};
 use serde::Serialize;
 
-use crate::{FleetError, FleetRoot, SignedNote, SigningKey, SigningRole, seal_proof::joined};
+use crate::{FleetError, FleetRoot, SignedNote, SigningKey, SigningRole};
 
 /// A hash in the tree.
 pub type TreeHash = [u8; 32];
@@ -45,6 +45,12 @@ fn hash(parts: &[&[u8]]) -> TreeHash {
 /// The hash of two subtrees side by side.
 pub(crate) fn node(left: &TreeHash, right: &TreeHash) -> TreeHash {
     hash(&[&[1], left, right])
+}
+
+/// The root over whole subtrees, the largest first. `None`: there are none.
+pub fn joined(subtrees: &[TreeHash]) -> Option<TreeHash> {
+    let (last, larger) = subtrees.split_last()?;
+    Some(larger.iter().rev().fold(*last, |right, left| node(left, &right)))
 }
 
 /// The right edge of the tree: the roots of its whole subtrees, the largest first. Enough to append and to compute the root.

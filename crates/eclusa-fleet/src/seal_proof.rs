@@ -58,12 +58,6 @@ pub fn subtrees(range: &Range<u64>) -> Vec<(u32, u64)> {
     all
 }
 
-/// The root over whole subtrees, the largest first. `None`: there are none.
-pub fn joined(subtrees: &[TreeHash]) -> Option<TreeHash> {
-    let (last, larger) = subtrees.split_last()?;
-    Some(larger.iter().rev().fold(*last, |right, left| node(left, &right)))
-}
-
 /// Whether these hashes prove that the tree of `new` leaves holds the `old` ones as they were.
 pub fn is_consistent(old: (u64, &TreeHash), new: (u64, &TreeHash), proof: &[TreeHash]) -> bool {
     let ((old, old_root), (new, new_root)) = (old, new);

@@ -1,9 +1,6 @@
 //! `POST /v1/questions`: a machine mirrors its questions. `GET /v1/questions`: a person looks at them.
 
-use std::{
-    sync::atomic::Ordering::Relaxed,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use eclusa::{
     approve::{Proof, SignerDirectory as _, Vote},
@@ -56,10 +53,10 @@ pub(super) async fn mirror(
     if asked.questions.iter().any(has_nul) {
         return Err(unusable("a question holds a NUL, which no database keeps"));
     }
-    if !server.asking.allows(machine.id, asked.questions.len(), Instant::now()) {
+    if !server.quotas.asking.allows(machine.id, asked.questions.len(), Instant::now()) {
         return Err(HttpRefusal::later("this machine asks too often; come again later"));
     }
-    let room = server.waiting_room.load(Relaxed);
+    let room = server.quotas.waiting_room();
     let left_out = questions::mirror(&server.database, machine.id, &asked, room).await?;
     let left_out = left_out.ok_or_else(|| {
         HttpRefusal::new(StatusCode::NOT_FOUND, "this machine has no such chain, or it is stopped")

@@ -42,7 +42,7 @@ pub(super) async fn ship(
         return Err(HttpRefusal::later("too many shipments at once; come again later"));
     };
     let FromMachine { machine, query, body } = from_machine(server, request, MAX_SHIPMENT).await?;
-    if !server.shipping.allows(machine.id, 1, Instant::now()) {
+    if !server.quotas.shipping.allows(machine.id, 1, Instant::now()) {
         return Err(HttpRefusal::later("this machine ships too often; come again later"));
     }
     let (chain, before) = place(&query).ok_or_else(|| {

@@ -16,7 +16,7 @@ use super::{Answer, FromMachine, HttpRefusal, MAX_BODY, from_machine, json, lock
 use crate::{
     ServerError,
     server::FleetServer,
-    store::{chains, documents::current, machines, messages, questions, read, rollouts},
+    store::{acts, chains, documents::current, machines, messages, questions, read, rollouts},
 };
 
 /// How long a machine waits for news at most, in seconds.
@@ -114,6 +114,10 @@ async fn note_not_loaded(
     };
     let why = said.trouble.as_deref().unwrap_or("it does not say why");
     let (database, about) = (&server.database, (version, why));
+    if offer.stage.as_ref().is_some_and(|it| !it.held) {
+        let act = serde_json::json!({"policy": version, "machine": machine, "why": why});
+        acts::note(database, "held", act).await?;
+    }
     rollouts::not_loaded(database, machine, offer.stage.as_ref(), about).await?;
     if offer.stage.as_ref().is_some_and(|it| !it.held) {
         // The others are not offered it from now on.

@@ -105,6 +105,17 @@ pub enum MachineStop {
     Revoke,
 }
 
+impl MachineStop {
+    /// The word for it on record.
+    pub(crate) fn act(self) -> &'static str {
+        match self {
+            MachineStop::Suspend => "suspended",
+            MachineStop::Resume => "resumed",
+            MachineStop::Revoke => "revoked",
+        }
+    }
+}
+
 /// Suspends, resumes or revokes a machine. False: there is no such machine, or it was revoked.
 pub(crate) async fn stop(
     database: &Database,
@@ -114,7 +125,7 @@ pub(crate) async fn stop(
 ) -> Result<bool, ServerError> {
     let id = i32::try_from(machine).unwrap_or(0);
     let revoked = what == MachineStop::Revoke;
-    let word = if revoked { "revoked" } else { "suspended" };
+    let word = what.act();
     let told = match told {
         None => format!("it is {word}"),
         Some(told) => format!("it is {word}: {}", text(told)),

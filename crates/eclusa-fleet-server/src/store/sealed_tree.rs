@@ -9,8 +9,8 @@ use std::{
 
 use eclusa::Hash;
 use eclusa_fleet::{
-    seal::{Seal, TreeHash},
-    seal_proof::{joined, subtrees},
+    seal::{Seal, TreeHash, joined},
+    seal_proof::subtrees,
 };
 use futures::{FutureExt as _, future::BoxFuture};
 use tokio_postgres::types::Type;

@@ -2,8 +2,8 @@
 
 use crate::{
     MachineState, Rotation, ShippedStore, SigningKey, SigningRole,
-    seal::{Frontier, HeadLeaf, Seal, TreeHash},
-    seal_proof::{consistency_ranges, inclusion_ranges, joined, subtrees},
+    seal::{Frontier, HeadLeaf, Seal, TreeHash, joined},
+    seal_proof::{consistency_ranges, inclusion_ranges, subtrees},
     tests::world::{DAY, Fleet, NOW},
     wire::{ChainHead, OfferedSeal, SealedHead},
 };

@@ -1,7 +1,7 @@
 //! In trees of every small size each leaf, and each smaller tree, is proved by its own proof and by no other.
 
-use super::{consistency_ranges, inclusion_ranges, is_consistent, joined, subtrees};
-use crate::seal::{Frontier, HeadLeaf, TreeHash, is_included};
+use super::{consistency_ranges, inclusion_ranges, is_consistent, subtrees};
+use crate::seal::{Frontier, HeadLeaf, TreeHash, is_included, joined};
 
 /// More than a whole tree of 32, and a rest.
 const LEAVES: u64 = 40;

@@ -10,7 +10,7 @@ use eclusa_fleet::{EnrolmentCode, MachineKey, RequestLine, wire};
 use serde_json::Value;
 
 use super::{Fleet, postgres::TestDatabase};
-use crate::world::World;
+use crate::world::{World, until};
 
 /// A server that runs.
 pub(super) struct Server {
@@ -91,6 +91,14 @@ impl Trail {
     /// A machine that was enrolled at the server.
     pub(super) fn machine(&self) -> World {
         enrolled_at(&self.fleet, &self.server.url)
+    }
+
+    /// Waits until every head is sealed, of machines and of what was administered. Says how many seals cover.
+    pub(super) fn sealed(&self) -> u64 {
+        let open = "select (select count(*) from chains where sealed < seq) + coalesce((select max(seq) from acts), 0)
+                    - coalesce((select max(seq) from leaves where chain = 0), 0)";
+        until("everything is sealed", || (self.database.query(open) == "0").then_some(()));
+        self.database.query("select max(size) from seals").parse().unwrap()
     }
 
     /// A key that was let in, for requests of one's own, and its number.
