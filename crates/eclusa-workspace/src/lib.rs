@@ -47,6 +47,6 @@ pub use places::Places;
 pub use scratch::ScratchWorkspace;
 pub use snapshot::{PutBack, Snapshot, SnapshotError, SnapshotOptions, is_build_output};
 pub use undo::{
-    ChangedBy, Compacted, DroppedUndo, Retention, UndoConflict, UndoEntry, UndoError, UndoStatus,
-    Undone,
+    ChangedBy, Compacted, DroppedUndo, LatestEntries, Retention, UndoConflict, UndoEntry,
+    UndoError, UndoStatus, Undone,
 };
