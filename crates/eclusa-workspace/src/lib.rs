@@ -49,6 +49,6 @@ pub use snapshot::{
     LiveDirectories, PutBack, Snapshot, SnapshotError, SnapshotOptions, is_build_output,
 };
 pub use undo::{
-    ChangedBy, Compacted, DroppedUndo, Retention, UndoConflict, UndoEntry, UndoError, UndoStatus,
-    Undone,
+    ChangedBy, Compacted, DroppedUndo, LatestEntries, Retention, UndoConflict, UndoEntry,
+    UndoError, UndoStatus, Undone,
 };
