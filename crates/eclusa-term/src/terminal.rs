@@ -96,12 +96,14 @@ impl Terminal {
         let given_up = open.given_up.clone();
         let stderr = io::stderr();
         let paint = Paint::on(&stderr);
-        // An error means that nobody reads it.
-        let _ = write!(&stderr, "{}", paint.text(Style::Faint, prompt));
+        let prompt = paint.text(Style::Faint, prompt).into_owned();
         let typed = tokio::task::spawn_blocking(move || {
             let _terminal = spinner::pause();
             let mut keys = key_reader::KeyReader::new(input, given_up);
-            keys.forget().and_then(|()| keys.line())
+            // What is typed once the prompt is there counts.
+            keys.forget()?;
+            write!(io::stderr(), "{prompt}")?;
+            keys.line()
         });
         let typed = typed.await;
         open.answered = true;

@@ -151,7 +151,7 @@ fn a_no_to_a_call_that_waits_reaches_the_model_and_a_copy_has_no_claim() {
     let world = World::with(QUEUE);
     let (model, id) = waiting(&world);
     let copy = world.eclusa(&["sessions", "fork", &id]).out;
-    let copy = copy.split_whitespace().find(|it| it.len() == 6 && *it != id).unwrap().to_owned();
+    let copy = copy.split_once(':').unwrap().0.to_owned();
     assert_eq!(world.eclusa(&["approvals", "no", "1", "not on a Friday"]).code, 0);
     let text = "## says\n1\n## says\n2\n## expects not on a Friday\n## says\nThen not.\n";
     let other = script(&world, "other.md", text);

@@ -368,7 +368,7 @@ fn a_change_is_shown_in_colours_before_it_is_real() {
     let world = World::new();
     world.write("workspace/notes.txt", "before\n");
     let mut person = Person::in_colours(world.command(&NOTE));
-    person.sees("\u{1b}[32m   │ + hello\u{1b}[0m");
+    person.sees("\u{1b}[32m+ hello\u{1b}[0m");
     assert_eq!(world.read("workspace/notes.txt"), "before\n");
     person.sees("Apply these changes? [y/n/s/A/a/q/?]");
     person.types("y");
