@@ -81,7 +81,7 @@ impl Terminal {
             write!(out, "{question}")?;
             out.flush()?;
             drop(out);
-            keys.line()
+            keys.answer()
         };
         match ask().map_err(|err: io::Error| err.to_string())? {
             key_reader::TypedLine::Line(line) => Ok(crate::language::is_yes(&line)),

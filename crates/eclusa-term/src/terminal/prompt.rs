@@ -76,7 +76,7 @@ impl Prompt {
                 Some(_) => Phrase::ApplyChanges.text(),
                 None => Phrase::RunIt.text(),
             };
-            let Some(line) = self.read(&format!("{what} [{choices}] "))? else {
+            let Some(line) = self.read_alone(&format!("{what} [{choices}] "))? else {
                 return Ok(Answer::No(NO_ANSWER.to_owned()));
             };
             let answer = match line.to_lowercase().as_str() {
@@ -88,7 +88,7 @@ impl Prompt {
                 "a" if self.can_always() => self.always()?,
                 "i" if self.question.offers_instead() => self.instead()?,
                 "e" if self.question.can_edit() => self.edited()?,
-                "d" if self.question.preview().is_some() => self.page()?,
+                "d" if self.question.made().is_some() => self.page()?,
                 "p" if !self.choices_of_files().is_empty() => self.pick()?,
                 "q" => Some(Answer::Abort),
                 "?" | "h" => self.help()?,
@@ -196,7 +196,7 @@ impl Prompt {
         let mut text = String::new();
         let head: Vec<ShownLine> =
             self.lines().into_iter().filter(|it| it.0 != Role::Change).collect();
-        let diff = self.question.preview().map_or("", |it| it.diff.as_str());
+        let diff = self.question.made().map_or("", |it| it.diff.as_str());
         let diff = DiffView::of_width(self.paint, self.columns).whole().lines(diff);
         for line in self.painted(&head).iter().chain(&diff) {
             text.push_str(line);
@@ -213,11 +213,26 @@ impl Prompt {
 
     /// Asks for a line; `None` when there will be none.
     pub(super) fn read(&mut self, prompt: &str) -> io::Result<Option<String>> {
+        self.prompt(prompt)?;
+        let line = self.keys.line()?;
+        Prompt::text_of(line)
+    }
+
+    /// The same for an answer, which no line of a paste is.
+    fn read_alone(&mut self, prompt: &str) -> io::Result<Option<String>> {
+        self.prompt(prompt)?;
+        let line = self.keys.answer()?;
+        Prompt::text_of(line)
+    }
+
+    fn prompt(&self, prompt: &str) -> io::Result<()> {
         let mut out = io::stderr().lock();
         write!(out, "{}", self.paint.text(Style::Strong, prompt))?;
-        out.flush()?;
-        drop(out);
-        Ok(match self.keys.line()? {
+        out.flush()
+    }
+
+    fn text_of(line: TypedLine) -> io::Result<Option<String>> {
+        Ok(match line {
             TypedLine::Line(line) => Some(line),
             TypedLine::End => {
                 writeln!(io::stderr())?;
@@ -264,7 +279,7 @@ impl Prompt {
         }
         let text = Phrase::RuleForEverywhere.with(person.display());
         self.say(Style::Plain, &one_line(&text))?;
-        let answer = self.read(Phrase::AddRule.text())?;
+        let answer = self.read_alone(Phrase::AddRule.text())?;
         let answer = answer.unwrap_or_default().to_lowercase();
         if answer == "everywhere"
             && let Some(grant) = &self.question.grant
@@ -293,7 +308,7 @@ impl Prompt {
                 self.say(Style::Plain, &line.to_string())?;
             }
         }
-        if self.question.preview().is_some() {
+        if self.question.made().is_some() {
             self.say(Style::Plain, Phrase::ShowAll.text())?;
         }
         if !self.choices_of_files().is_empty() {
