@@ -34,7 +34,8 @@ PLAIN = """
 [agents]
 shell = "plain"
 """
-SECRET = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+# Copilot CLI takes tokens of GitHub and npm out by itself.
+SECRET = "glpat-" + "0123456789abcdefghij"
 # How an agent reads a picture itself.
 VIEW = {"claude-code": ("Read", "file_path"), "codex": ("view_image", "path"), "gemini": ("read_file", "file_path"),
         "opencode": ("read", "filePath"), "copilot": ("view", "path")}
@@ -182,28 +183,32 @@ def deny_own(world):
     world.edit("home/.claude/settings.json", lambda it: it["permissions"].update(deny=["Bash(touch:*)"]))
 
 
-def hang(world):
-    """Our program stands still in the hook that judges until the agent's time is up; the other one runs."""
-    os.rename(world.ours, world.top + "/bin/ours")
-    world.write("bin/eclusa", "#!/bin/sh\ncase \"$*\" in *--second*) exec %s/bin/ours \"$@\" ;; *) exec sleep 20 ;; esac\n" % world.top, 0o755)
+def limit(world, seconds):
+    """The same entries, with so little time for each hook but the second."""
     if world.agent == "opencode":
         plugin = "home/.config/opencode/plugins/eclusa.js"
         text = open(world.top + "/" + plugin).read()
-        return world.write(plugin, text.replace("LIMIT_MS = 900000", "LIMIT_MS = 3000"))
+        return world.write(plugin, text.replace("LIMIT_MS = 900000", "LIMIT_MS = %d000" % seconds))
 
     def short(value):
-        """The same entries with little time for the hook that judges."""
         if isinstance(value, dict):
             line = str(value.get("command", value.get("bash", "")))
             for key in ("timeout", "timeoutSec"):
                 if key in value and "--second" not in line:
-                    value[key] = 3000 if value[key] > 1000 else 3
+                    value[key] = seconds * 1000 if value[key] > 1000 else seconds
             value = value.values()
         for it in value if not isinstance(value, str) and hasattr(value, "__iter__") else []:
             short(it)
     files = {"gemini": "home/.gemini/settings.json", "copilot": "home/.copilot/hooks/eclusa.json",
              "claude-code": "home/.claude/settings.json", "codex": "home/.codex/hooks.json"}
     world.edit(files[world.agent], short)
+
+
+def hang(world):
+    """Our program stands still in the hook that judges until the agent's time is up; the other one runs."""
+    os.rename(world.ours, world.top + "/bin/ours")
+    world.write("bin/eclusa", "#!/bin/sh\ncase \"$*\" in *--second*) exec %s/bin/ours \"$@\" ;; *) exec sleep 20 ;; esac\n" % world.top, 0o755)
+    limit(world, 3)
 
 
 def from_script(world):
@@ -394,6 +399,9 @@ def own_etc(scratch):
     for name in ("upper", "work"):
         os.mkdir(top + "/" + name)
     mount("-t", "overlay", "overlay", "-o", "lowerdir=/etc,upperdir=%s/upper,workdir=%s/work" % (top, top), "/etc")
+    # It holds on to what is below it.
+    subprocess.run(["umount", "-l", top], check=True)
+    os.rmdir(top)
 
 
 def main():
@@ -424,4 +432,5 @@ def main():
     sys.exit(1 if bad else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -12,7 +12,8 @@ from agents_model import program
 from agents_steps import MAIN, Calls, DayModel
 from agents_table import tell
 
-SECRET = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+# Copilot CLI takes tokens of GitHub and npm out by itself.
+SECRET = "glpat-" + "0123456789abcdefghij"
 RULES = """mode = "auto-approve"
 
 [[rules]]

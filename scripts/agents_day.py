@@ -10,6 +10,7 @@ import argparse, json, os, re, shutil, signal, subprocess, sys, tempfile, thread
 from http.server import ThreadingHTTPServer
 
 from agents_model import program, settings
+from agents_odd_day import odd_day
 from agents_screen import Screen
 from agents_steps import AGAIN, END, MAIN, MEDIA, SHELL, Conversation, DayModel, before_it_starts, day, encoded, with_server
 from agents_table import tell
@@ -26,15 +27,20 @@ decision = "allow"
 server = "slow"
 tainted = true
 """
-# What is another one each time, and what an agent adds because a hook has put a command in the place of another.
+# What is another one each time, what an agent adds because a hook has put a command in the place of another, and what
+# is said of a server that an agent has killed.
 OTHERS = ((r"[0-9a-f]{8}-[0-9a-f-]{27}", "ID"), (r"\b((Chunk|session|agent) ID|ID|PGID|PID|shellId)(:? )\w+", r"\1"),
-          (r"tasks/\w+", "tasks/ID"), (r"agentId: \w+|\ba[0-9a-f]{16}\b", "ID"), (r"duration_ms: \d+", "TIME"),
-          (r"blob-[\w-]+", "blob-ID"), (r"ses_\w+", "ID"), (r'"nickname": ?"\w+"', "NAME"),
-          (r'"id": "[^"]+"', "ID"), (r"\d+\.\d+ ?(seconds|s|ms)\b", "TIME"), (r"\b\d{6,}\b", "NUMBER"),
+          (r"(tasks|tool-results)/\w+", r"\1/ID"), (r"agentId: \w+|\ba[0-9a-f]{16}\b", "ID"), (r"duration_ms: \d+", "TIME"),
+          (r"blob-[\w-]+", "blob-ID"), (r"copilot-tool-output-[\w-]+", "output-ID"), (r"ses_\w+", "ID"), (r'"nickname": ?"\w+"', "NAME"),
+          (r'"id": "[^"]+"', "ID"), (r"line (\d+): +\d+ (Killed|Segmentation)", r"line \1: \2"), (r"\d+\.\d+ ?(seconds|s|ms)\b", "TIME"), (r"\b\d{6,}\b", "NUMBER"),
+          # Claude Code ends what it has started: where it does not wait until that is over, the next command says so.
+          (r"\s*note: job \d+ ended: its owner was killed; its changes to the workspace are lost", ""),
           (r"(\\n)*\[System\] Tool input parameters were modified by a hook before execution\.", ""))
 # Where an agent cannot be the same, and why.
 APART = {("claude-code", "stop"): "a server is a job of the session, and `eclusa jobs` ends it",
-         ("opencode", "serve"): "what goes on after a call is told"}
+         ("opencode", "serve"): "what goes on after a call is told",
+         ("copilot", "no such text"): "it is refused before the agent looks, in other words"}
+
 class Session:
     """One agent on one day, with us or without."""
 
@@ -96,9 +102,9 @@ class Session:
             child = subprocess.Popen(program(self.options.packages, self.agent) + words, cwd=self.work, env=self.env,
                                      stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
             try:
-                child.wait(self.options.time)
+                child.wait(self.options.time * 2)
             except subprocess.TimeoutExpired:
-                self.wrong.append("it did not end in %d s" % self.options.time)
+                self.wrong.append("it did not end in %d s" % (self.options.time * 2))
             # What ends with its agent has a moment to see it.
             time.sleep(1)
             end_all()
@@ -167,6 +173,12 @@ class Session:
         return text
 
 
+# Gemini CLI alone runs no line with `$( )`, and reads `$$` in quotes anew; opencode was not looked at.
+ODD = ("claude-code", "codex", "copilot")
+# The word for it, what it is called, whether it is on a terminal, whether its work is seldom.
+DAYS = [("headless", "a day, headless", False, False), ("screen", "a day, on its screen", True, False), ("odd", "a day of seldom work", False, True)]
+
+
 def end_all():
     """Ends whatever the day has left running: everything in a process namespace of our own."""
     if os.getpid() != 1:
@@ -183,19 +195,24 @@ def files_of(root):
     found = {}
     for directory, names, files in os.walk(root):
         names[:] = [it for it in names if it != ".git"]
-        for name in files:
+        # The one of a working tree says where it stands.
+        for name in [it for it in files if it != ".git"]:
             path = os.path.join(directory, name)
             found[os.path.relpath(path, root)] = (oct(os.stat(path).st_mode), open(path, "rb").read())
     found["(commits)"] = subprocess.run(["git", "log", "--format=%T %s"], cwd=root, capture_output=True).stdout
     return found
 
 
-def play(agent, options, screen):
+def play(agent, options, screen, odd=False):
     """Both days. Returns both, and what differs."""
     both = []
     for ours in (False, True):
         DayModel.summed = False
         session = Session(agent, options, ours, screen)
+        if odd:
+            session.talk.steps = odd_day(agent, session.work)
+            # Alone it looks at the paths that a command names; with us it is given another command.
+            session.args += ["--allow-all-paths"] if agent == "copilot" else []
         (session.on_screen if screen else session.headless)()
         session.end()
         both.append(session)
@@ -211,7 +228,8 @@ def play(agent, options, screen):
         if alone.media.get(name) != held.media.get(name):
             wrong.append("`%s`: alone it got %s, held %s" % (name, alone.media.get(name), held.media.get(name)))
     names = set(alone.files) | set(held.files)
-    wrong += ["%s is another one" % it for it in sorted(names) if it != "denied" and alone.files.get(it) != held.files.get(it)]
+    others = [it for it in sorted(names) if it != "denied" and alone.files.get(it) != held.files.get(it)]
+    wrong += ["%s is another one" % it for it in others[:20]] + (["so are %d more" % (len(others) - 20)] if len(others) > 20 else [])
     if wrong:
         wrong.append("see %s and %s" % (alone.top, held.top))
     elif not options.keep:
@@ -227,7 +245,7 @@ def main():
     parser.add_argument("--time", type=int, default=120)
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("--alone", action="store_true", help="only without us, and print what was told")
-    parser.add_argument("--only", choices=["headless", "screen"])
+    parser.add_argument("--only", choices=[it[0] for it in DAYS])
     parser.add_argument("--scratch", default=os.path.expanduser("~/.cache"))
     parser.add_argument("agents", nargs="+")
     options = parser.parse_args()
@@ -235,7 +253,7 @@ def main():
     os.makedirs(options.scratch, exist_ok=True)
     bad = 0
     for agent in options.agents:
-        for screen in [it for it in (False, True) if options.only in (None, ("headless", "screen")[it])]:
+        for _, name, screen, odd in [it for it in DAYS if options.only in (None, it[0]) and (agent in ODD or not it[3])]:
             begun = time.monotonic()
             if options.alone:
                 DayModel.summed = False
@@ -246,9 +264,9 @@ def main():
                 for name, it in session.told.items():
                     print("  %s: %s %s" % (name, it[:300], session.media.get(name, "")))
                 continue
-            _, wrong = play(agent, options, screen)
+            _, wrong = play(agent, options, screen, odd)
             bad += bool(wrong)
-            tell(agent, "a day, on its screen" if screen else "a day, headless", wrong, time.monotonic() - begun)
+            tell(agent, name, wrong, time.monotonic() - begun)
     sys.exit(1 if bad else 0)
 
 

@@ -16,11 +16,13 @@ ROWS = [
     ("program missing, dead, not executable", ["broken program", "program missing", "program killed"]),
     ("configuration broken, disk full, variables", ["broken configuration", "full disk", "variables"]),
     ("program hangs until its time is up", ["time is up"]),
+    ("it hangs after a call: what came back", ["time is up afterwards"]),
     ("shell in the sandbox; undo back to the start", ["allowed", "undo"]),
     ("secrets in what it reads, and prints itself", ["secrets", "output changed"]),
     ("pictures, documents, sound", ["picture", "document", "a day, headless"]),
     ("a day of work, headless, as alone", ["a day, headless"]),
     ("a day of work, on its screen, as alone", ["a day, on its screen"]),
+    ("a day of seldom work, as alone", ["a day of seldom work"]),
     ("several calls at once", ["at once"]),
     ("calls from a script of the model", ["denied, from a script", "allowed, from a script"]),
     ("a question on its screen: yes, no", ["a yes, and a commit", "a no"]),
@@ -31,7 +33,10 @@ ROWS = [
     ("hosted by an editor: a question, yes and no", ["hosted, yes", "hosted, no"]),
     ("plan mode", ["plan mode"]),
     ("Esc while a command runs; the agent is killed", ["Esc while it runs", "the agent is killed"]),
+    ("the same while it runs ahead of its question", ["Esc while it runs ahead", "killed while it runs ahead"]),
     ("another hook, other settings", ["another hook", "name guessed"]),
+    ("its settings: CRLF, marks, comments", ["settings written oddly"]),
+    ("a server that wants a login", ["a server with a login"]),
     ("of the whole machine", ["switched off, managed", "another hook, managed"]),
     ("guarded", ["guarded, staged", "guarded, live"]),
     ("in front of it in an editor (`acp`)", ["acp"]),
@@ -40,6 +45,11 @@ ROWS = [
 # Where the agent itself cannot, as seen without us or as its maker says.
 CANNOT = {
     ("codex", "program hangs until its time is up"): "it runs a call whose hook ran out of time",
+    ("claude-code", "it hangs after a call: what came back"): "it shows what came back, also with `onFailure`; what ran in the sandbox is redacted",
+    ("codex", "it hangs after a call: what came back"): "it shows what came back; what ran in the sandbox is redacted",
+    ("gemini", "it hangs after a call: what came back"): "it shows what came back; what ran in the sandbox is redacted",
+    ("copilot", "it hangs after a call: what came back"): "it shows what came back; what ran in the sandbox is redacted",
+    ("gemini", "a day of seldom work, as alone"): "alone it runs no line with `$( )`, and reads what is quoted anew",
     ("gemini", "a question by form: yes, no"): "it has no forms",
     ("opencode", "a question by form: yes, no"): "it has no forms",
     ("copilot", "a question by form: yes, no"): "it has no forms",
@@ -48,11 +58,12 @@ CANNOT = {
     ("codex", "in front of it in an editor (`acp`)"): "it does not speak that protocol itself",
 }
 WHOSE = {"its own permission prompt at our tool": ("claude-code",), "plan mode": ("claude-code",),
-         "another hook, other settings": ("claude-code", "gemini"), "calls from a script of the model": ("claude-code", "codex"),
+         "the same while it runs ahead of its question": ("claude-code", "codex", "gemini", "copilot"), "calls from a script of the model": ("claude-code", "codex"),
          "hosted by an editor: a question, yes and no": ("claude-code",)}
 # Where nobody has looked here, and why.
 NOT_CHECKED = {
     ("claude-code", "calls from a script of the model"): "only accounts that its service lets in have it",
+    ("opencode", "a day of seldom work, as alone"): "it was not played",
     ("copilot", "guarded"): "`guard` does not start it",
     ("opencode", "a question on its screen: yes, no"): "nothing runs ahead there: questions are denials, or wait in the queue",
     ("opencode", "two questions on its screen at once"): "nothing runs ahead there",

@@ -153,7 +153,7 @@ def main():
         sees("› and back")
         tmux("send-keys", "C-c")
         types("/quit")
-        sees("go on with")
+        sees("resume it with")
     print("talking, a question, a queue, resizing, an interruption, going back with undo, a kill, resuming, Ctrl+Z: as it should be")
 
 

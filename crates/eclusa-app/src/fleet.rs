@@ -33,7 +33,7 @@ mod synchroniser;
 mod witness;
 
 pub use client::publish;
-pub use flush::flush;
+pub use flush::{flush, say_goodbye};
 pub use issuer::{ask_for_token, issuer_keys};
 pub use person::{FleetPersonClient, PersonAnswer};
 pub use server_enrolment::{enroll_at, enroll_job};

@@ -65,6 +65,12 @@ impl FleetStanding {
         if let Some(why) = state.stopped() {
             return Some(why.to_owned());
         }
+        // As with records that are not there: what was sealed and is gone is shipped again, and a new seal follows.
+        if let Some(refused) =
+            state.refused_seal.as_ref().filter(|it| is_over(membership, it.since, now))
+        {
+            return Some(refused.describe());
+        }
         let since = self.unshipped_since.filter(|it| is_over(membership, *it, now))?;
         Some(format!(
             "records since {} are not at the server; `eclusa fleet flush` ships them",
@@ -107,6 +113,9 @@ impl FleetStanding {
         if let Ok(Some(state)) = &self.machine {
             let (machine, server) = (state.machine, &state.server);
             lines.push(format!("fleet {name}: machine {machine} of the server at {server}"));
+            lines.extend(
+                state.refused_seal.as_ref().map(|it| format!("fleet {name}: {}", it.describe())),
+            );
         }
         lines.push(match self.mandatory {
             true => {

@@ -14,6 +14,7 @@ mod copilot;
 mod cursor;
 mod event;
 mod gemini;
+mod json_form;
 mod opencode;
 mod past_calls;
 mod questions;
@@ -24,6 +25,7 @@ mod windsurf;
 mod zed;
 
 pub use event::{HookEvent, HookEventKind, ToolResult, UnreadableEvent};
+pub(crate) use json_form::JsonForm;
 pub use past_calls::PastCall;
 pub use spec::{AgentSpec, UnknownAgent};
 pub(crate) use spec::{DenialSpec, RewrittenAsk};

@@ -2,12 +2,14 @@
 
 use std::io::Write;
 
-use eclusa_fleet::export::{ExportLine, ExportedFleet, ExportedSegment};
-use eclusa_fleet::seal::inclusion_proof;
+use eclusa_fleet::{
+    export::{ExportLine, ExportedFleet, ExportedLeaf, ExportedSegment},
+    seal_proof::inclusion_ranges,
+};
 
 use crate::{
     Database, ServerError, schema,
-    store::{documents, read, seals},
+    store::{acts, documents, read, sealed_tree::SealedTree},
 };
 
 /// How many segments are read at once.
@@ -23,11 +25,11 @@ pub async fn export(
     schema::check(database).await?;
     let anchor = schema::fleet(database).await?;
     let current = documents::current(database, &anchor).await?;
-    let newest = seals::newest(database).await?;
-    let (size, note) = newest.map_or((0, None), |(size, note)| (size, Some(note)));
+    let sealed = SealedTree::newest(database).await?;
+    let size = sealed.as_ref().map_or(0, |it| it.seal.size);
+    let note = sealed.as_ref().map(|it| it.note.clone());
     let documents = current.held.documents().clone();
     line(to, &ExportLine::Fleet(ExportedFleet { documents, seal: note }))?;
-    let leaves = seals::leaves(database, size).await?;
     let chains = read::chains(database, machine, team, size).await?;
     for (about, leaf) in &chains {
         line(to, &ExportLine::Chain(about.clone()))?;
@@ -41,12 +43,20 @@ pub async fn export(
                 line(to, &ExportLine::Segment(ExportedSegment::new(body)))?;
             }
         }
-        if let Some(leaf) = leaf {
-            let mut leaf = leaf.clone();
-            let proof = inclusion_proof(&leaves, usize::try_from(leaf.index).unwrap_or(usize::MAX));
-            leaf.proof =
-                proof.iter().map(|it| it.iter().map(|it| format!("{it:02x}")).collect()).collect();
-            line(to, &ExportLine::Leaf(leaf))?;
+        if let (Some(leaf), Some(sealed)) = (leaf, &sealed) {
+            let proof = sealed.proof(database, &inclusion_ranges(leaf.index, size)).await?;
+            line(to, &ExportLine::Leaf(ExportedLeaf { proof, ..leaf.clone() }))?;
+        }
+    }
+    if machine.is_none() && team.is_none() {
+        let (about, leaf, packed) = acts::exported(database, size).await?;
+        line(to, &ExportLine::Chain(about))?;
+        for body in &packed {
+            line(to, &ExportLine::Segment(ExportedSegment::new(body)))?;
+        }
+        if let (Some(leaf), Some(sealed)) = (leaf, &sealed) {
+            let proof = sealed.proof(database, &inclusion_ranges(leaf.index, size)).await?;
+            line(to, &ExportLine::Leaf(ExportedLeaf { proof, ..leaf }))?;
         }
     }
     Ok(chains.len())

@@ -116,6 +116,7 @@ async fn answer(server: &FleetServer, request: Request<Incoming>) -> Answer {
             shipped
         }
         ("POST", "/v1/sync") => sync::sync(server, request).await,
+        ("POST", "/v1/leave") => sync::leave(server, request).await,
         ("GET", "/log/roots") => Ok(seals::roots(server)),
         ("GET", "/log/checkpoint") => seals::checkpoint(server).await,
         ("GET", "/log/leaves") => seals::leaves(server, &request).await,

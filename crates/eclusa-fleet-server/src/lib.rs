@@ -14,6 +14,7 @@ mod maintain;
 mod metrics;
 mod notify;
 mod operations;
+mod pace;
 mod page_state;
 mod receive;
 mod rollout;
@@ -33,6 +34,7 @@ pub use rollout::{OfferedVersion, hold, machines, offered, old_policy, push, rol
 pub use schema::migrate;
 pub use serve::serve;
 pub use server::ServerOptions;
+pub use store::acts::{FleetAct, acts};
 pub use store::overview::{FleetMachine, MachineStop};
 pub use store::pending_keys::{PendingKey, pending_keys};
 pub use store::read::{CallFilter, FoundCall, calls};

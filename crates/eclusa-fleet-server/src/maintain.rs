@@ -19,11 +19,13 @@ pub struct Keep {
     pub records: u64,
     /// The index of calls, in days.
     pub calls: u64,
+    /// Questions that are over, in days.
+    pub questions: u64,
 }
 
 impl Default for Keep {
     fn default() -> Keep {
-        Keep { records: 400, calls: 90 }
+        Keep { records: 400, calls: 90, questions: 30 }
     }
 }
 
@@ -87,6 +89,10 @@ where i.inhparent = to_regclass($1) and c.relname < $2 order by 1";
             dropped.push(name.to_owned());
         }
     }
+    let questions = "
+delete from questions where state not in ('pending', 'sent') and touched < now() - make_interval(days => $1)";
+    let days = i32::try_from(keep.questions).unwrap_or(i32::MAX);
+    database.query(questions, &[(&days, Type::INT4)]).await?;
     let over = "delete from sessions where expires < now() - interval '1 day'; \
                 delete from pending_keys where at < now() - interval '30 days'; \
                 delete from notifications where due < now() - interval '30 days'";

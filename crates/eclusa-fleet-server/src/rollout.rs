@@ -4,10 +4,12 @@
 //! so that nobody else needs to be let in, and no request of long ago can be sent again.
 
 use eclusa_fleet::{DocumentBundle, FleetAnchor};
+use serde_json::json;
 
 use crate::{
     Database, ServerError, schema,
     store::{
+        acts,
         documents::{self, CurrentDocuments},
         offers::Offer,
         overview::{self, FleetMachine, MachineStop},
@@ -81,6 +83,8 @@ fn open(current: &CurrentDocuments) -> Result<(u64, u64), ServerError> {
 /// Offers the newest version to more machines. Says which version.
 pub async fn roll_out(database: &Database, staging: Staging) -> Result<u64, ServerError> {
     let (number, version) = open(&current(database).await?.1)?;
+    let about = json!({"policy": version, "offered": staging.describe()});
+    acts::note(database, "rolled out", about).await?;
     match rollouts::widen(database, number, staging).await? {
         true => Ok(version),
         false => Err(ServerError::Schema(format!(
@@ -93,6 +97,7 @@ pub async fn roll_out(database: &Database, staging: Staging) -> Result<u64, Serv
 /// Offers the newest version to nobody who does not have it. Says which version.
 pub async fn hold(database: &Database, why: &str) -> Result<u64, ServerError> {
     let (number, version) = open(&current(database).await?.1)?;
+    acts::note(database, "held", json!({"policy": version, "why": why})).await?;
     rollouts::hold(database, number, why).await?;
     Ok(version)
 }
@@ -122,5 +127,7 @@ pub async fn stop(
     told: Option<&str>,
 ) -> Result<bool, ServerError> {
     schema::check(database).await?;
+    let about = json!({"machine": machine, "why": told});
+    acts::note(database, what.act(), about).await?;
     overview::stop(database, machine, what, told).await
 }

@@ -3,16 +3,20 @@
 use eclusa_fleet::{DocumentBundle, FleetAnchor, Membership};
 use tokio_postgres::types::Type;
 
-use crate::{Database, ServerError, store::documents};
+use crate::{
+    Database, ServerError,
+    store::{acts, documents},
+};
 
 /// Each step leads from the format of its place in this list to the next.
-const STEPS: [&str; 6] = [
+const STEPS: [&str; 7] = [
     include_str!("schema/first.sql"),
     include_str!("schema/rollouts.sql"),
     include_str!("schema/inbox.sql"),
     include_str!("schema/page.sql"),
     include_str!("schema/notifications.sql"),
     include_str!("schema/waves.sql"),
+    include_str!("schema/witnesses.sql"),
 ];
 
 /// The table that says the format, and which fleet the database is for.
@@ -94,6 +98,7 @@ pub async fn migrate(
                 Membership::begin(bundle, None, &anchor, (now, documents::ANY_PROGRAM), |_, _| {
                     Ok(())
                 })?;
+            acts::note(database, "documents", documents::about(&held, None)).await?;
             documents::insert(database, now, &held).await?;
         }
     }

@@ -21,6 +21,7 @@ use crate::{
     delivery::{self, Delivery},
     issuers::{FetchKeys, Issuers},
     metrics::ServerMetrics,
+    pace::Quotas,
     page_state::PageState,
     receive::TrailStore,
     schema,
@@ -28,7 +29,9 @@ use crate::{
         chains,
         documents::{self, CurrentDocuments},
         machines::{self, KnownMachine},
-        questions, rollouts, seals,
+        questions, rollouts,
+        sealed_tree::SealedTree,
+        seals,
         ship::{CheckedShipment, ship},
     },
 };
@@ -79,6 +82,8 @@ pub(crate) struct FleetServer {
     pub(crate) anchor: FleetAnchor,
     /// Room for shipments.
     pub(crate) room: Semaphore,
+    /// What machines may send.
+    pub(crate) quotas: Quotas,
     /// Room for documents, which anybody may bring.
     pub(crate) pushing: Semaphore,
     /// What the page holds.
@@ -88,6 +93,8 @@ pub(crate) struct FleetServer {
     documents: Mutex<Arc<CurrentDocuments>>,
     machines: Mutex<HashMap<u32, KnownMachine>>,
     shipments: mpsc::Sender<Queued>,
+    /// The newest seal that was seen.
+    sealed: Mutex<Option<Arc<SealedTree>>>,
     /// Machines that wait for messages.
     pub(crate) delivery: Delivery,
     /// Counts changes of documents, rollouts and machines, for whoever waits for one.
@@ -118,6 +125,7 @@ pub(crate) async fn start(
         metrics: ServerMetrics::default(),
         anchor,
         room: Semaphore::new(MAX_SHIPMENTS),
+        quotas: Quotas::new(),
         pushing: Semaphore::new(MAX_PUSHES),
         page: PageState::new(port, &urls),
         issuers: Issuers::new(fetch_keys),
@@ -125,6 +133,7 @@ pub(crate) async fn start(
         documents: Mutex::new(Arc::new(current)),
         machines: Mutex::default(),
         shipments,
+        sealed: Mutex::default(),
         delivery: Delivery::default(),
     });
     let queued = Arc::new(tokio::sync::Mutex::new(queued));
@@ -150,6 +159,27 @@ impl FleetServer {
     pub(crate) fn set_documents(&self, new: CurrentDocuments) {
         *lock(&self.documents) = Arc::new(new);
         self.tell_news();
+    }
+
+    /// The tree of the newest seal. It is looked for where the one that is known is older than what somebody has seen.
+    pub(crate) async fn sealed_tree(
+        &self,
+        seen: u64,
+    ) -> Result<Option<Arc<SealedTree>>, ServerError> {
+        if let Some(known) = lock(&self.sealed).clone().filter(|it| it.seal.size >= seen) {
+            return Ok(Some(known));
+        }
+        self.look_for_seal().await?;
+        Ok(lock(&self.sealed).clone())
+    }
+
+    async fn look_for_seal(&self) -> Result<(), ServerError> {
+        let newest = SealedTree::newest(&self.database).await?;
+        let mut known = lock(&self.sealed);
+        if newest.as_ref().map(|it| &it.note) != known.as_ref().map(|it| &it.note) {
+            *known = newest.map(Arc::new);
+        }
+        Ok(())
     }
 
     /// Whoever waits for news looks again.
@@ -346,6 +376,8 @@ async fn look_once(server: &FleetServer, was_away: bool) -> Result<(), ServerErr
             }
         }
     }
+    server.look_for_seal().await?;
+    server.quotas.look(&server.database).await?;
     let current = server.documents();
     if documents::newest(&server.database).await? != current.number
         || rollouts::newest(&server.database).await? != current.stages

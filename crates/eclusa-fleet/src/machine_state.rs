@@ -31,6 +31,12 @@ pub struct MachineState {
     /// Why the server takes nothing from this machine; `None`: it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspended: Option<String>,
+    /// The last seal that was checked, as it was signed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seal: Option<String>,
+    /// A seal that does not follow it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused_seal: Option<RefusedSeal>,
     /// Its stores, by what they call themselves.
     #[serde(default)]
     pub stores: BTreeMap<String, ShippedStore>,
@@ -55,6 +61,20 @@ pub struct ShippedStore {
     /// Questions that the server had no room for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmirrored: Vec<u64>,
+    /// The last record that a seal was seen to hold.
+    #[serde(default)]
+    pub sealed: u64,
+}
+
+/// A seal that does not follow the one that was checked last, kept as evidence beside it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusedSeal {
+    /// Since when seals are refused, in milliseconds since 1970.
+    pub since: u64,
+    /// Why.
+    pub why: String,
+    /// The seal, as it was signed.
+    pub note: String,
 }
 
 impl ShippedStore {
@@ -68,11 +88,27 @@ impl ShippedStore {
             stopped: None,
             mirrored: 0,
             unmirrored: Vec::new(),
+            sealed: 0,
         }
     }
 }
 
 impl MachineState {
+    /// A machine with this number at this server, which has shipped nothing.
+    pub fn enrolled(machine: u32, server: String) -> MachineState {
+        MachineState {
+            machine,
+            server,
+            offset: 0,
+            caught_up: 0,
+            documents: 0,
+            suspended: None,
+            seal: None,
+            refused_seal: None,
+            stores: BTreeMap::new(),
+        }
+    }
+
     /// Reads what is kept.
     pub fn parse(text: &str) -> Result<MachineState, FleetError> {
         serde_json::from_str(text).map_err(|err| {

@@ -214,6 +214,11 @@ impl Membership {
         &self.root
     }
 
+    /// Every root from the pinned one on; the one in force is the last.
+    pub fn roots(&self) -> &[FleetRoot] {
+        &self.roots
+    }
+
     /// The policy in force.
     pub fn policy(&self) -> &Verified {
         &self.policy

@@ -42,8 +42,15 @@ fn hash(parts: &[&[u8]]) -> TreeHash {
     whole
 }
 
-fn node(left: &TreeHash, right: &TreeHash) -> TreeHash {
+/// The hash of two subtrees side by side.
+pub(crate) fn node(left: &TreeHash, right: &TreeHash) -> TreeHash {
     hash(&[&[1], left, right])
+}
+
+/// The root over whole subtrees, the largest first. `None`: there are none.
+pub fn joined(subtrees: &[TreeHash]) -> Option<TreeHash> {
+    let (last, larger) = subtrees.split_last()?;
+    Some(larger.iter().rev().fold(*last, |right, left| node(left, &right)))
 }
 
 /// The right edge of the tree: the roots of its whole subtrees, the largest first. Enough to append and to compute the root.
@@ -74,9 +81,7 @@ impl Frontier {
 
     /// The root of all leaves.
     pub fn root(&self) -> TreeHash {
-        let mut nodes = self.nodes.iter().rev();
-        let Some(last) = nodes.next() else { return hash(&[]) };
-        nodes.fold(*last, |right, left| node(left, &right))
+        joined(&self.nodes).unwrap_or_else(|| hash(&[]))
     }
 
     /// As it is kept.
@@ -90,22 +95,6 @@ impl Frontier {
         let whole = usize::try_from(size.count_ones()).ok()? == nodes.len();
         whole.then(|| Frontier { size, nodes: nodes.to_vec() })
     }
-}
-
-/// The hashes that lead from a leaf to the root of these leaves, from the bottom up.
-pub fn inclusion_proof(leaves: &[TreeHash], index: usize) -> Vec<TreeHash> {
-    let (mut level, mut at, mut proof) = (leaves.to_vec(), index, Vec::new());
-    while level.len() > 1 {
-        proof.extend(level.get(at ^ 1));
-        let pairs = level.chunks(2).map(|it| match it {
-            [left, right] => node(left, right),
-            // An odd one at the end stands for itself one level higher.
-            rest => rest.first().copied().unwrap_or_default(),
-        });
-        level = pairs.collect();
-        at /= 2;
-    }
-    proof
 }
 
 /// Whether these hashes lead from a leaf at this place to the root of so many leaves.
@@ -149,6 +138,11 @@ impl Seal {
         let mut note = SignedNote::new(self.to_string());
         note.sign(key);
         note.to_string()
+    }
+
+    /// Reads a note, whoever signed it.
+    pub fn read(note: &str) -> Result<Seal, FleetError> {
+        note.parse::<SignedNote>()?.text().parse()
     }
 
     /// Reads a note that a key signed which one of these roots lets seal.

@@ -2,4 +2,4 @@
 
 mod attacks;
 mod hostile;
-mod world;
+pub(crate) mod world;

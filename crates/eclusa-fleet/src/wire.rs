@@ -125,6 +125,21 @@ pub struct SyncRequest {
     /// What became of the messages of the last answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub acks: Vec<Ack>,
+    /// The last seal that was checked here; `None`: this program checks none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sealed: Option<SeenSeal>,
+    /// Why a seal of the server is not taken, if one is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seal_refused: Option<String>,
+}
+
+/// A seal that was seen; of size 0 where none was.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeenSeal {
+    /// How many heads it covers.
+    pub size: u64,
+    /// Their root, in hexadecimal.
+    pub root: String,
 }
 
 /// Versions of the documents in force.
@@ -162,6 +177,35 @@ pub struct SyncAnswer {
     /// What people answered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<Message>,
+    /// The newest seal, where it is another one than the machine has seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seal: Option<OfferedSeal>,
+}
+
+/// A seal, and what shows that it follows the one that was seen. Hashes are in hexadecimal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfferedSeal {
+    /// As it was signed.
+    pub note: String,
+    /// That it holds the heads of the one that was seen.
+    #[serde(default)]
+    pub consistency: Vec<String>,
+    /// The newest heads in it of the machine's chains.
+    #[serde(default)]
+    pub heads: Vec<SealedHead>,
+}
+
+/// A head in a seal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SealedHead {
+    /// The chain.
+    pub chain: u32,
+    /// Its place among all heads.
+    pub index: u64,
+    /// The head.
+    pub head: ChainHead,
+    /// That it is in the seal.
+    pub proof: Vec<String>,
 }
 
 /// The answer to `GET /v1/documents` and `POST /v1/documents`.

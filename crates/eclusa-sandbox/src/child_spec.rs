@@ -192,7 +192,8 @@ impl ChildSpec {
         let network = namespaces != Namespaces::None;
         let join = plan.network.clone().filter(|_| network);
         let own_tmp = own_tmp(plan, capabilities, &places);
-        let held = held(plan, capabilities, own_tmp.is_some());
+        let held = held(plan, capabilities, own_tmp.as_ref());
+        let objects = own_tmp.is_some();
         let wanted = plan.proxy || !plan.hosts.is_empty();
         // Without a network of its own the command is led to a listener on the machine's loopback.
         let reaches = !network && held.contains(&libc::SYS_connect);
@@ -254,11 +255,11 @@ impl ChildSpec {
                 version => Some(places.rules(plan, version, namespaces)?),
             },
             filter: match capabilities.seccomp {
-                true => seccomp(plan, capabilities, &held, false),
+                true => seccomp(plan, capabilities, &held, Opens { sockets: false, objects }),
                 false => Vec::new(),
             },
             sockets_filter: match root {
-                Some(_) => seccomp(plan, capabilities, &held, true),
+                Some(_) => seccomp(plan, capabilities, &held, Opens { sockets: true, objects }),
                 None => Vec::new(),
             },
             root,
@@ -309,20 +310,30 @@ fn listener() -> Result<(OwnedFd, SocketAddrV4), SandboxError> {
     }
 }
 
+/// What may be opened besides files.
+#[derive(Clone, Copy)]
+struct Opens {
+    /// With namespaces: sockets of the file system.
+    sockets: bool,
+    /// Without: semaphores and shared memory, by a supervisor.
+    objects: bool,
+}
+
 fn seccomp(
     plan: &Plan,
     capabilities: &HostCapabilities,
     held: &[c_long],
-    sockets: bool,
+    opens: Opens,
 ) -> Vec<sock_filter> {
     let boundary = match capabilities.namespaces {
         Namespaces::None => {
             let version = capabilities.landlock;
             // Where they are held it is known whose they are.
             let writes = writes(plan) || held.contains(&libc::SYS_fchmod);
-            Boundary::Landlock { version, writes, network: held.contains(&libc::SYS_connect) }
+            let network = held.contains(&libc::SYS_connect);
+            Boundary::Landlock { version, writes, network, objects: opens.objects }
         }
-        Namespaces::User | Namespaces::Root => Boundary::Namespaces { sockets },
+        Namespaces::User | Namespaces::Root => Boundary::Namespaces { sockets: opens.sockets },
     };
     filter::sandbox(boundary, held)
 }

@@ -127,8 +127,8 @@ pub(crate) enum Boundary {
     Namespaces { sockets: bool },
     /// Landlock of this version alone. The filter refuses what it lets through, and where nothing may be
     /// written all that changes what is known of a file. With a `network` sockets can be made, and a
-    /// supervisor says where they lead.
-    Landlock { version: u32, writes: bool, network: bool },
+    /// supervisor says where they lead; with `objects` it says where semaphores and shared memory are.
+    Landlock { version: u32, writes: bool, network: bool, objects: bool },
 }
 
 fn load(at: u32) -> sock_filter {
@@ -179,11 +179,14 @@ pub(crate) fn sandbox(boundary: Boundary, held: &[c_long]) -> Vec<sock_filter> {
     no_devices(&mut table);
     no_typing_for_others(&mut table);
     sockets(boundary, &mut table);
-    if let Boundary::Landlock { version, writes, .. } = boundary {
+    if let Boundary::Landlock { version, writes, objects, .. } = boundary {
         // Without a process namespace it is the process group by which all of them are ended at
         // once, so nobody leaves it. Programs are told that they did.
         table.extend([libc::SYS_setsid, libc::SYS_setpgid].map(|it| (it, vec![give(DONE)])));
         alone::refuse(version, writes, &mut table);
+        if objects {
+            alone::ask_for_objects(&mut table);
+        }
     }
     for call in held {
         hold(*call, &mut table);

@@ -116,6 +116,11 @@ impl Paint {
         Paint(true)
     }
 
+    /// Whether there are any.
+    pub fn is_on(self) -> bool {
+        self.0
+    }
+
     /// The text in its colour.
     pub fn text<'a>(self, style: Style, text: &'a str) -> Cow<'a, str> {
         match style.code() {

@@ -19,7 +19,7 @@ pub use everywhere::Everywhere;
 pub use pager::show as page;
 use prompt::{AlwaysRules, Prompt};
 
-use crate::screen::spinner;
+use crate::screen::{Paint, Style, layout, size_of, spinner};
 
 mod checkpoint;
 mod edit;
@@ -77,16 +77,40 @@ impl Terminal {
         let mut keys = key_reader::KeyReader::new(input, Arc::default());
         let mut ask = || {
             keys.settle()?;
-            let mut out = io::stderr().lock();
-            write!(out, "{question}")?;
+            let mut out = io::stderr();
+            let columns = size_of(&out).map_or(usize::MAX, |it| it.0);
+            write!(out, "{} ", layout::prompt(question, columns))?;
             out.flush()?;
-            drop(out);
             keys.answer()
         };
         match ask().map_err(|err: io::Error| err.to_string())? {
             key_reader::TypedLine::Line(line) => Ok(crate::language::is_yes(&line)),
-            key_reader::TypedLine::End | key_reader::TypedLine::GivenUp => Ok(false),
+            _ => Ok(false),
         }
+    }
+
+    /// Waits until the person presses Enter. False where there is no terminal, or no more input.
+    pub async fn enter(&self, prompt: &str) -> bool {
+        let Ok(input) = self.input() else { return false };
+        let mut open = OpenQuestion::default();
+        let given_up = open.given_up.clone();
+        let stderr = io::stderr();
+        let paint = Paint::on(&stderr);
+        // An error means that nobody reads it.
+        let _ = write!(&stderr, "{}", paint.text(Style::Faint, prompt));
+        let typed = tokio::task::spawn_blocking(move || {
+            let _terminal = spinner::pause();
+            let mut keys = key_reader::KeyReader::new(input, given_up);
+            keys.forget().and_then(|()| keys.line())
+        });
+        let typed = typed.await;
+        open.answered = true;
+        let entered = matches!(typed, Ok(Ok(key_reader::TypedLine::Line(_))));
+        if entered && paint.is_on() {
+            // The prompt has done its work.
+            let _ = write!(&stderr, "\x1b[1A\r\x1b[2K");
+        }
+        entered
     }
 }
 

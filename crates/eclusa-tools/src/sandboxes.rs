@@ -119,9 +119,8 @@ impl Sandboxes {
         progress: impl FnMut(&[u8]) + Send + 'static,
     ) -> Result<Running, RunError> {
         let settings = self.settings();
-        let path = || settings.state.clone();
-        let plan = order.plan(&settings.state);
-        let mut plan = plan.map_err(|source| RunError::Layer { path: path(), source })?;
+        let failed = |source| RunError::Layer { path: settings.state.clone(), source };
+        let mut plan = order.plan(&settings.state).map_err(failed)?;
         let found = self.look(&order.hidden);
         let (hooks, mut told) = hooks::hooks(settings, &order.command, order.writes);
         plan.env = self.environment(&order.cwd, &found, order.hosts.opens_any(), hooks);
@@ -143,15 +142,15 @@ impl Sandboxes {
         let (pool, live) = (self.0.pools.on(self.capabilities()), self.live());
         let made = |source| RunError::Layer { path: pool.place().to_owned(), source };
         let session = order.session.as_deref();
-        let most = settings.limits.tmp;
         let jobs = session.map(|it| self.owner(it)).transpose()?.unwrap_or_default();
         let (owner, mut covers) = (jobs.owner, jobs.layers);
         told.extend(jobs.notes);
         let is_alone = owner.is_some()
             && !order.hosts.granted.is_empty()
             && order.session.as_deref().is_some_and(|it| !self.jobs_that_run(it).is_empty());
-        let session = session.map(|it| self.0.sessions.get(it, most));
+        let session = session.map(|it| self.0.sessions.get(it, settings.limits.tmp));
         let (mut kept, mut caches, mut bound, mut repository) = (Kept::Nothing, None, None, None);
+        let mut quiet = None;
         let writes = match (order.writes, self.write_tracking()) {
             // Nobody else could change the workspace while a command in the background did.
             (Writes::Staged, WriteTracking::Snapshot) if order.background => Writes::Outside,
@@ -174,7 +173,7 @@ impl Sandboxes {
                 plan.read = vec![PathBuf::from("/"), settings.root.clone()];
                 plan.read.extend(linked_repository(&settings.root).map(|it| it.common));
                 if writes == Writes::Outside {
-                    plan.write.extend(settings.writable_now());
+                    quiet = self.let_write_outside(&mut plan, order)?;
                 }
             }
             (Writes::Staged, WriteTracking::Overlay) => {
@@ -239,6 +238,7 @@ impl Sandboxes {
             self.let_outlive(&mut plan, order.background);
         }
         let spawned = Sandbox::spawn(&plan, self.capabilities(), progress);
+        drop(quiet);
         if let Err(SandboxError::Step { .. }) = &spawned {
             // What was found may be true no longer: the next process looks again.
             eclusa_sandbox::forget(&settings.state);

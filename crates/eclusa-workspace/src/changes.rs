@@ -13,6 +13,7 @@ use std::{
 
 pub use content::{Bounds, ContentKind, Contents, InlineContents, Side};
 pub use diff::Diff;
+pub use numbers::LineNumbers;
 pub use order::natural;
 pub use summary::Summary;
 
@@ -22,6 +23,7 @@ mod digest;
 mod line_ends;
 mod lines;
 mod names;
+mod numbers;
 mod order;
 mod person;
 mod subset;

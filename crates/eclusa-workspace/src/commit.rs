@@ -57,7 +57,7 @@ pub use conflict::{Clash, Conflict};
 pub(crate) use lock::{KeptTally, LockGuard};
 pub use recover::{Recovered, Rescued, Unrestored};
 pub(crate) use recover::{call, names, sequence};
-pub(crate) use transaction::Intent;
+pub(crate) use transaction::{Intent, transaction_name};
 
 /// A workspace, and where the state of its transactions is kept.
 #[derive(Clone)]

@@ -29,7 +29,7 @@ mod undo;
 
 pub use changes::{
     Bounds, Change, Changes, Content, ContentDigest, ContentKind, Contents, Diff, FileNode,
-    InlineContents, Node, Side, Stamp, Summary, natural,
+    InlineContents, LineNumbers, Node, Side, Stamp, Summary, natural,
 };
 pub use commit::{
     Clash, ComingNode, ComingStep, CommitError, Committed, Conflict, IoFailure, KeepStrategy,
@@ -45,8 +45,10 @@ pub use hooks::{ChangedHook, is_git_hook};
 pub use pending::{PendingError, PendingOutcome, PendingRun, PendingTerms};
 pub use places::Places;
 pub use scratch::ScratchWorkspace;
-pub use snapshot::{PutBack, Snapshot, SnapshotError, SnapshotOptions, is_build_output};
+pub use snapshot::{
+    LiveDirectories, PutBack, Snapshot, SnapshotError, SnapshotOptions, is_build_output,
+};
 pub use undo::{
-    ChangedBy, Compacted, DroppedUndo, Retention, UndoConflict, UndoEntry, UndoError, UndoStatus,
-    Undone,
+    ChangedBy, Compacted, DroppedUndo, LatestEntries, Retention, UndoConflict, UndoEntry,
+    UndoError, UndoStatus, Undone,
 };

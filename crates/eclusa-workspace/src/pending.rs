@@ -274,8 +274,7 @@ impl Workspace {
         let taking = taking.and_then(|it| String::from_utf8(it).ok());
         if let Some(by) = taking.and_then(|it| it.trim().parse::<u64>().ok()) {
             self.recover().map_err(io::Error::other)?;
-            let entries = self.entries().map_err(io::Error::other)?;
-            if entries.iter().any(|it| it.call == by) {
+            if self.entry(by).map_err(io::Error::other)?.is_some() {
                 run.finish(&PendingOutcome::Applied { by })?;
                 return Err(PendingError::Applied { call, by });
             }

@@ -40,7 +40,7 @@ mod restore;
 mod take;
 mod walk;
 
-pub use live::is_build_output;
+pub use live::{LiveDirectories, is_build_output};
 
 use journal::Journal;
 use manifest::{Manifest, What};

@@ -21,7 +21,7 @@ mod plan;
 mod show;
 
 pub use compact::{Compacted, DroppedUndo, Retention};
-pub use history::{UndoEntry, UndoStatus};
+pub use history::{LatestEntries, UndoEntry, UndoStatus};
 
 /// What was undone, or would be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -273,15 +273,10 @@ impl Workspace {
         undo: Option<u64>,
         durability: Durability,
     ) -> Result<Undone, UndoError> {
-        let entries = self.entries()?;
-        let stands = |it: &&UndoEntry| it.status == UndoStatus::Committed && !it.undoes.is_empty();
+        let undoes = |it: &UndoEntry| !it.undoes.is_empty();
         let found = match undo {
-            Some(undo) => entries.iter().find(|it| it.call == undo && !it.undoes.is_empty()),
-            // An undo of an undo is a redo, and not meant here.
-            None => entries.iter().rev().filter(stands).find(|it| {
-                let undoes = |it: &UndoEntry| !it.undoes.is_empty();
-                !it.undoes.iter().any(|of| entries.iter().any(|e| e.call == *of && undoes(e)))
-            }),
+            Some(undo) => self.entry(undo)?.filter(undoes),
+            None => self.latest_undo()?,
         };
         match found {
             Some(entry) => {
@@ -291,6 +286,15 @@ impl Workspace {
             }
             None => Err(UndoError::NoUndo(undo.unwrap_or(call))),
         }
+    }
+
+    /// The latest undo that stands. An undo of an undo is a redo, and not meant.
+    pub fn latest_undo(&self) -> Result<Option<UndoEntry>, IoFailure> {
+        let mut latest = self.latest_entries()?;
+        let undos = latest.undos();
+        let stands = |it: &UndoEntry| it.status == UndoStatus::Committed && !it.undoes.is_empty();
+        let plain = |it: &UndoEntry| !it.undoes.iter().any(|of| undos.contains(of));
+        Ok(latest.find(|it| stands(it) && plain(it)))
     }
 
     /// Puts a call on the list whose effects cannot be undone, so that nobody believes they can.

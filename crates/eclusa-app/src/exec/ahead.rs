@@ -104,6 +104,11 @@ impl AppContext {
             _ if reply.is_unapplied() => AheadRun::Unapplied(reply.content().into_owned()),
             // It was judged otherwise than before: the hook judges it.
             (_, number) if reply.refused() => AheadRun::Anew(number),
+            // By its ticket that goes on, and nothing is lost.
+            (_, number) if ran.as_ref().is_some_and(|it| leaves_processes(&it.data)) => {
+                forget(gate.workspace(), &reply);
+                AheadRun::Anew(number)
+            }
             _ => {
                 let earlier = || reply.data().cloned().map(|data| CommandStatus { data });
                 let (ended, seen) = (ran.or_else(earlier), ShownChanges::default());
@@ -118,6 +123,11 @@ impl AppContext {
 fn wants_more(data: &Value) -> bool {
     let tried = data.get("network").and_then(Value::as_array).is_some_and(|it| !it.is_empty());
     tried || data.get("timed_out").and_then(Value::as_bool) == Some(true)
+}
+
+/// Whether it left something running, which was ended.
+fn leaves_processes(data: &Value) -> bool {
+    data.get("ended_processes").is_some()
 }
 
 fn forget(workspace: Option<&Workspace>, reply: &Reply) {

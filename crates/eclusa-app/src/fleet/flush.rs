@@ -10,6 +10,15 @@ use crate::{failure::Failure, fleet_machine::machine_files, global::Global, path
 /// How often it looks whether another process has shipped everything.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// Ships what there is and says that this machine leaves. Says why the server does not know it; nothing where there is none.
+pub async fn say_goodbye(global: &Global, paths: &Paths) -> Result<Option<String>, Failure> {
+    match Synchroniser::open(global, paths)? {
+        Turn::NoServer => Ok(None),
+        Turn::Taken => Ok(Some("another process of this machine ships; end it first".to_owned())),
+        Turn::Own(mut own) => Ok(own.leave().await.err()),
+    }
+}
+
 /// Waits until everything that is on record now is at the server. An error says why it is not.
 pub async fn flush(
     global: &Global,

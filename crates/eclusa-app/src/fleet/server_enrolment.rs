@@ -82,15 +82,8 @@ fn begin(
     history: bool,
     new: &Membership,
 ) -> Result<(), Failure> {
-    let mut state = MachineState {
-        machine,
-        server: server.to_owned(),
-        offset,
-        caught_up: SystemClock.unix_ms(),
-        documents: 0,
-        suspended: None,
-        stores: Default::default(),
-    };
+    let mut state = MachineState::enrolled(machine, server.to_owned());
+    (state.offset, state.caught_up) = (offset, SystemClock.unix_ms());
     let mut stores = LocalStores::default();
     for why in stores.refresh(paths) {
         crate::screen::note(&why);

@@ -9,7 +9,7 @@ use eclusa::{
 use eclusa_fleet::{
     DocumentKind, MAX_SHIPPED, MachineState, RequestFailure, ShipStep, ShippedStore, Shipper,
     mirror::Ack,
-    wire::{ForkedChain, InForce, NumberedDocuments, SyncAnswer, SyncRequest},
+    wire::{ForkedChain, InForce, NumberedDocuments, OfferedSeal, SyncAnswer, SyncRequest},
 };
 use reqwest::Method;
 
@@ -149,6 +149,14 @@ impl Synchroniser {
         failed.map_or(Ok(()), Err)
     }
 
+    /// Ships what there is, and says that nothing more comes.
+    pub async fn leave(&mut self) -> Result<(), String> {
+        self.ship().await?;
+        let told: Result<serde_json::Value, RequestFailure> =
+            self.client.post("/v1/leave", &serde_json::json!({}), REQUEST_TIME).await;
+        told.map(drop).map_err(|err| err.describe())
+    }
+
     /// Writes down how far it is, where that has changed.
     fn note(&mut self, now: bool) -> Result<(), String> {
         let old = self.state.caught_up.saturating_sub(self.noted.caught_up) > NOTE;
@@ -191,6 +199,8 @@ impl Synchroniser {
             unshipped,
             unshipped_since,
             acks: self.acks.clone(),
+            sealed: Some(self.state.seen_seal()),
+            seal_refused: self.state.refused_seal.as_ref().map(|it| it.why.clone()),
         }
     }
 
@@ -242,10 +252,27 @@ impl Synchroniser {
             self.not_loaded = if self.trouble.is_some() { offered } else { 0 };
             self.state.documents = new.number;
         }
+        if let Some(seal) = &answer.seal {
+            self.take_seal(seal);
+        }
         // After newer documents: whose answers count is what they say.
         self.acks = messages::apply(&self.global, &self.paths, &answer.messages).await;
         self.note(false)?;
         self.trouble.clone().map_or(Ok(()), Err)
+    }
+
+    /// After newer documents: by whose key seals are signed is what they say.
+    fn take_seal(&mut self, seal: &OfferedSeal) {
+        let held = super::look(&self.paths).ok().flatten().and_then(|it| it.membership.ok());
+        let Some(held) = held else { return };
+        self.stores.refresh(&self.paths);
+        let stores = &self.stores;
+        let own = |store: &str, seq: u64| {
+            let store = stores.iter().find(|it| it.id == store)?;
+            let found = store.store.records(seq, 1).ok()?;
+            found.first().filter(|it| it.seq == seq).map(|it| it.hash)
+        };
+        self.state.take_seal(seal, held.roots(), SystemClock.unix_ms(), own);
     }
 
     /// Synchronises until `stop` resolves. `tell` hears of trouble, once each.

@@ -116,9 +116,8 @@ fn id(call: u64) -> String {
 pub(super) async fn run(ctx: &AppContext, it: Outside, json: bool) -> Result<Exit, Failure> {
     let session = UndoSession::new(ctx, json)?;
     cancel_on_signal(session.gate.run().cancel.clone());
-    let entries = session.workspace.entries().map_err(Failure::failed)?;
-    let changed =
-        entries.iter().any(|entry| entry.call == it.call && entry.status == UndoStatus::Committed);
+    let entry = session.workspace.entry(it.call).map_err(Failure::failed)?;
+    let changed = entry.is_some_and(|entry| entry.status == UndoStatus::Committed);
     let files = match changed {
         true => {
             let args = json!({"calls": [it.call]});

@@ -1,7 +1,5 @@
 //! Which calls are meant: named, the last, those of a turn, or all since some time.
 
-use std::collections::HashSet;
-
 use eclusa::{
     Registry, Workspace,
     audit::{
@@ -45,15 +43,11 @@ pub(super) fn find(
     log: &dyn Log,
     registry: &Registry,
 ) -> Result<Selected, Failure> {
-    let entries = workspace.entries().map_err(Failure::failed)?;
-    let all: HashSet<u64> = entries.iter().map(|it| it.call).collect();
-    let stands =
-        |it: &&UndoEntry| !matches!(it.status, UndoStatus::Undone { .. }) && it.undoes.is_empty();
-    let standing: Vec<&UndoEntry> = entries.iter().filter(stands).collect();
-    let last = standing.iter().rev().find(|it| it.status == UndoStatus::Committed);
-    let last = || last.ok_or_else(|| nothing(&standing));
+    let latest = || workspace.latest_entries().map_err(Failure::failed);
+    let none = || Ok::<_, Failure>(nothing(latest()?.find(stands).as_ref()));
     let undoable = |calls: Vec<u64>| undoable(workspace, calls);
-    let beyond = |from: u64, belongs: &dyn Fn(&CallRecord) -> bool| -> Result<_, Failure> {
+    let beyond = |from: u64, belongs: &dyn Fn(&CallRecord) -> bool| {
+        let all = latest()?.calls();
         let mut beyond = Vec::new();
         let calls = calls::calls_from(log, from).map_err(Failure::failed)?;
         for past in calls.iter().filter(|it| it.was_started() && belongs(it)) {
@@ -69,56 +63,21 @@ pub(super) fn find(
                 beyond.push((past.number(), what));
             }
         }
-        Ok(beyond)
+        Ok::<_, Failure>(beyond)
     };
     Ok(match which {
         Selection::Calls(calls) => Selected { calls, beyond: Vec::new() },
-        Selection::Last(session) => {
-            let mut standing = standing;
-            if let Some(session) = session {
-                let of_it = |it: &&UndoEntry| {
-                    let call = log_call::find(log, it.call);
-                    call.is_ok_and(|it| it.session() == session)
-                };
-                standing.retain(of_it);
-            }
-            // What a job wrote by itself is nobody's latest change, unless there is no other.
-            let by_job =
-                |it: &&UndoEntry| log_call::find(log, it.call).is_ok_and(|it| it.is_unasked());
-            if standing.iter().any(|it| !by_job(it)) {
-                standing.retain(|it| !by_job(it));
-            }
-            let entry = standing.last().ok_or_else(|| nothing(&standing))?;
-            let reason = match (&entry.status, workspace.would_undo(&[entry.call])) {
-                (UndoStatus::Committed, Ok(_)) => {
-                    return Ok(Selected { calls: vec![entry.call], beyond: Vec::new() });
-                }
-                (UndoStatus::Committed, Err(err)) => {
-                    let edits = edits_since(workspace, &[entry.call], &edited_by_hand(&err));
-                    format!("{}{edits}", in_the_way(&err))
-                }
-                _ => why(entry),
-            };
-            // It never walks on by itself: another change than the latest is not what was meant.
-            let call = entry.call;
-            let failure = Failure::failed(format!("call {call} cannot be undone: {reason}"));
-            let mut before = standing.iter().rev().skip(1);
-            return Err(match before.find(|it| it.status == UndoStatus::Committed) {
-                Some(before) => failure.hint(format!(
-                    "`eclusa undo {}` undoes the one before; `eclusa undo {call} --keep-mine` undoes \
-                    what it can and leaves files that were edited by hand",
-                    before.call
-                )),
-                None => failure.hint(format!(
-                    "`eclusa undo {call} --keep-mine` undoes what it can and leaves files that were edited by hand"
-                )),
-            });
-        }
+        Selection::Last(session) => last(workspace, log, session.as_deref())?,
         Selection::Turn => {
-            let last = log_call::find(log, last()?.call)?;
+            let committed = latest()?.find(|it| stands(it) && it.status == UndoStatus::Committed);
+            let Some(last) = committed else { return Err(none()?) };
+            let last = log_call::find(log, last.call)?;
+            // Where nobody counts turns, all of one have the number of its first call or a higher one.
+            let root = last.parent().unwrap_or(last.number());
+            let least = if last.turn().is_none() { root } else { 0 };
             let belongs = |it: &CallRecord| log_call::are_of_one_turn(it, &last);
             let mut calls = Vec::new();
-            for entry in standing.iter().rev() {
+            for entry in latest()?.filter(|it| stands(it) && it.call >= least) {
                 if belongs(&log_call::find(log, entry.call)?) {
                     calls.push(entry.call);
                 }
@@ -133,19 +92,69 @@ pub(super) fn find(
             let from = log_call::first_record(log, when)?;
             let mut calls = Vec::new();
             // Numbers rise with the records.
-            for entry in standing.iter().rev() {
+            for entry in latest()?.filter(stands) {
                 if log_call::find(log, entry.call)?.first_record() < from {
                     break;
                 }
                 calls.push(entry.call);
             }
             if calls.is_empty() {
-                return Err(nothing(&standing));
+                return Err(none()?);
             }
             let (calls, mut passed) = undoable(calls);
             passed.extend(beyond(from, &|_| true)?);
             Selected { calls, beyond: passed }
         }
+    })
+}
+
+fn stands(entry: &UndoEntry) -> bool {
+    !matches!(entry.status, UndoStatus::Undone { .. }) && entry.undoes.is_empty()
+}
+
+/// The latest call that stands, of this session where one is named. Entries and the log are read from the end, as
+/// far as need be.
+fn last(workspace: &Workspace, log: &dyn Log, session: Option<&str>) -> Result<Selected, Failure> {
+    let latest = workspace.latest_entries().map_err(Failure::failed)?;
+    let record = |it: &UndoEntry| log_call::find(log, it.call);
+    let is_of_session = |it: &UndoEntry| {
+        session.is_none_or(|session| record(it).is_ok_and(|it| it.session() == session))
+    };
+    let mut standing = latest.filter(|it| stands(it) && is_of_session(it)).peekable();
+    // What a job wrote by itself is nobody's latest change, unless there is no other.
+    let by_job = |it: &UndoEntry| record(it).is_ok_and(|it| it.is_unasked());
+    let mut of_jobs = Vec::new();
+    while let Some(it) = standing.next_if(by_job) {
+        of_jobs.push(it);
+    }
+    let only_jobs = standing.peek().is_none();
+    let mut standing: Box<dyn Iterator<Item = UndoEntry>> = match only_jobs {
+        true => Box::new(of_jobs.into_iter()),
+        false => Box::new(standing.filter(|it| !by_job(it))),
+    };
+    let entry = standing.next().ok_or_else(|| nothing(None))?;
+    let reason = match (&entry.status, workspace.would_undo(&[entry.call])) {
+        (UndoStatus::Committed, Ok(_)) => {
+            return Ok(Selected { calls: vec![entry.call], beyond: Vec::new() });
+        }
+        (UndoStatus::Committed, Err(err)) => {
+            let edits = edits_since(workspace, &[entry.call], &edited_by_hand(&err));
+            format!("{}{edits}", in_the_way(&err))
+        }
+        _ => why(&entry),
+    };
+    // It never walks on by itself: another change than the latest is not what was meant.
+    let call = entry.call;
+    let failure = Failure::failed(format!("call {call} cannot be undone: {reason}"));
+    Err(match standing.find(|it| it.status == UndoStatus::Committed) {
+        Some(before) => failure.hint(format!(
+            "`eclusa undo {}` undoes the one before; `eclusa undo {call} --keep-mine` undoes \
+            what it can and leaves files that were edited by hand",
+            before.call
+        )),
+        None => failure.hint(format!(
+            "`eclusa undo {call} --keep-mine` undoes what it can and leaves files that were edited by hand"
+        )),
     })
 }
 
@@ -179,26 +188,19 @@ fn in_the_way(err: &UndoError) -> String {
 /// The undo that brings something back when it is taken back: this one, that of this call, or the
 /// latest that stands.
 pub(super) fn undo_of(call: Option<u64>, workspace: &Workspace) -> Result<u64, Failure> {
-    let entries = workspace.entries().map_err(Failure::failed)?;
-    let of = |call: u64| entries.iter().find(|it| it.call == call);
-    let is_undo = |call: u64| of(call).is_some_and(|it| !it.undoes.is_empty());
-    if let Some(call) = call {
-        return match of(call) {
-            Some(entry) if !entry.undoes.is_empty() => Ok(call),
-            Some(UndoEntry { status: UndoStatus::Undone { by }, .. }) => Ok(*by),
-            Some(_) => Err(Failure::failed(format!(
-                "call {call} was not undone, so there is nothing to redo"
-            ))),
-            None => Err(unknown(call)),
-        };
+    let Some(call) = call else {
+        let latest = workspace.latest_undo().map_err(Failure::failed)?;
+        let none = || Failure::failed("nothing was undone, so there is nothing to redo");
+        return latest.map(|it| it.call).ok_or_else(none);
+    };
+    match workspace.entry(call).map_err(Failure::failed)? {
+        Some(entry) if !entry.undoes.is_empty() => Ok(call),
+        Some(UndoEntry { status: UndoStatus::Undone { by }, .. }) => Ok(by),
+        Some(_) => {
+            Err(Failure::failed(format!("call {call} was not undone, so there is nothing to redo")))
+        }
+        None => Err(unknown(call)),
     }
-    let stands = |it: &&UndoEntry| it.status == UndoStatus::Committed && !it.undoes.is_empty();
-    // An undo of an undo is a redo, and not meant here.
-    let plain = |it: &&UndoEntry| !it.undoes.iter().any(|of| is_undo(*of));
-    let latest = entries.iter().rev().filter(stands).find(plain);
-    latest
-        .map(|it| it.call)
-        .ok_or_else(|| Failure::failed("nothing was undone, so there is nothing to redo"))
 }
 
 /// A call that changed nothing here.
@@ -207,8 +209,8 @@ pub fn unknown(call: u64) -> Failure {
         .hint("`eclusa changes` lists the calls that did")
 }
 
-fn nothing(standing: &[&UndoEntry]) -> Failure {
-    match standing.last() {
+fn nothing(last: Option<&UndoEntry>) -> Failure {
+    match last {
         Some(entry) if entry.status != UndoStatus::Committed => Failure::failed(format!(
             "there is nothing to undo: call {} cannot be undone ({})",
             entry.call,

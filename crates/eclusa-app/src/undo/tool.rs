@@ -156,8 +156,7 @@ impl TypedTool for RedoTool {
 
 /// The calls that an undo took back: they are what a redo is about.
 pub(super) fn undoes(workspace: &Workspace, undo: u64) -> Vec<u64> {
-    let entries = workspace.entries().unwrap_or_default();
-    entries.into_iter().find(|it| it.call == undo).map_or(vec![undo], |it| it.undoes)
+    workspace.entry(undo).ok().flatten().map_or(vec![undo], |it| it.undoes)
 }
 
 fn unnumbered() -> ToolError {

@@ -61,7 +61,7 @@ pub(crate) async fn inbox(view: &PageView, named: Option<(&str, u64)>) -> Option
     // On a narrow screen a question that is named stands alone, and the list without one.
     let alone = if named.is_some() || groups.is_empty() { " alone" } else { "" };
     body.element("<div class=\"columns", alone, "\">");
-    body.raw("<section class=\"list\" aria-label=\"Pending approvals\">");
+    body.raw("<section class=\"list\" aria-label=\"Pending approvals\"><h1>Pending approvals</h1>");
     search_form(view.parameter("q"), "Search what waits", &mut body);
     for it in failed {
         body.element(

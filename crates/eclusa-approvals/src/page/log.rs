@@ -3,7 +3,7 @@
 use eclusa::{
     Decision,
     audit::calls::{CallRecord, LoggedChanges, call_with},
-    workspace::visible,
+    workspace::{LineNumbers, visible},
 };
 use serde_json::Value;
 
@@ -13,6 +13,7 @@ use super::{
     html::{Html, ago, span},
     inbox::now,
     layout,
+    text_lines::sign,
 };
 use crate::workspaces::WorkspaceEntry;
 
@@ -209,12 +210,12 @@ fn effects(view: &PageView, key: &str, number: u64, body: &mut Html) {
     let Some(effects) = view.workspaces.effects(key, number) else { return };
     body.element("<h2>Changes <span class=\"state\">", &effects.status, "</span></h2>");
     body.raw("<pre class=\"lines\" dir=\"ltr\" translate=\"no\" tabindex=\"0\">");
-    for line in effects.diff.lines() {
-        body.raw(match line.trim_start().chars().next() {
-            Some('+') => "<span class=\"line add\">",
-            Some('-') => "<span class=\"line del\">",
-            _ => "<span class=\"line\">",
-        });
+    let lines: Vec<&str> = effects.diff.lines().collect();
+    let numbers = LineNumbers::of(&lines);
+    let digits = LineNumbers::digits(&numbers);
+    for (line, numbers) in lines.into_iter().zip(numbers) {
+        body.raw("<span class=\"line").raw(sign(line)).raw("\">");
+        body.element("<span class=\"label\" data-lines=\"", numbers.gutter(digits), "\"></span> ");
         // Where a line of code begins is no secret of it.
         let text = line.trim_start_matches([' ', '+', '-']);
         let (begins, text) = line.split_at(line.len() - text.len());

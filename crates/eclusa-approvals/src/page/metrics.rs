@@ -52,7 +52,7 @@ pub(crate) fn metrics(view: &PageView) -> Option<String> {
     numbers(&calls, &waits, &mut body);
     plots(&calls, &waits, now, &mut body);
     most_asked(&calls, &mut body);
-    body.raw("<section class=\"card\"><h2>Rules that would end most questions</h2>");
+    body.raw("<section class=\"card\" tabindex=\"0\"><h2>Rules that would end most questions</h2>");
     if suggestions.is_empty() {
         body.raw(
             "<p class=\"faint\">None yet: a rule is proposed once people have approved the same \
@@ -171,7 +171,7 @@ fn most_asked(calls: &[CallRecord], body: &mut Html) {
     }
     let mut rows: Vec<_> = asked.into_iter().collect();
     rows.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
-    body.raw("<section class=\"card\"><h2>What asks most</h2>");
+    body.raw("<section class=\"card\" tabindex=\"0\"><h2>What asks most</h2>");
     if rows.is_empty() {
         body.raw("<p class=\"faint\">Nobody was asked yet.</p></section>");
         return;

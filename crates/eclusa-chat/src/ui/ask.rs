@@ -307,7 +307,7 @@ impl Printer {
         // Nothing is kept of a dry run.
         if eclusa_app::rehearsal::directory().is_none() {
             let go_on =
-                format!("session {}: go on with `eclusa ask --resume {0} WORDS`", self.session);
+                format!("session {}: resume it with `eclusa ask --resume {0} WORDS`", self.session);
             writeln!(err, "{}", paint.text(Style::Faint, &go_on))?;
         }
         Ok(self.summary)

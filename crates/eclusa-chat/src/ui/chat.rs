@@ -79,7 +79,7 @@ pub async fn run(global: &Global, args: ChatArgs) -> Result<Exit, Failure> {
     };
     let Some(id) = id else { return Ok(exit) };
     let paint = Paint::on(&std::io::stderr());
-    let line = format!("session {id}: go on with `eclusa chat --resume {id}`");
+    let line = format!("session {id}: resume it with `eclusa chat --resume {id}`");
     writeln!(std::io::stderr(), "{}", paint.text(Style::Faint, &line))?;
     Ok(exit)
 }

@@ -194,7 +194,7 @@ pub async fn run(ctx: &AppContext, what: SessionsCommand, json: bool) -> Result<
                 screen.json(&json!({"session": copy, "parent": head.id, "turn": at}))?
             } else {
                 screen.line(&format!(
-                    "{copy}: a copy of {} up to turn {at}; go on with `eclusa ask --resume {copy} WORDS`",
+                    "{copy}: a copy of {} up to turn {at}; resume it with `eclusa ask --resume {copy} WORDS`",
                     head.id
                 ))?
             }

@@ -149,13 +149,14 @@ struct Book {
 
 impl Book {
     fn list(&self, count: usize, json: bool, screen: &mut Screen) -> Result<(), Failure> {
-        let entries = self.workspace.entries().map_err(Failure::failed)?;
-        let last = entries.get(entries.len().saturating_sub(count)..).unwrap_or_default();
+        let latest = self.workspace.latest_entries().map_err(Failure::failed)?;
+        let mut last: Vec<UndoEntry> = latest.take(count).collect();
+        last.reverse();
         let headings = ["call", "time", "tool", "status", "paths"];
         let mut rows = vec![headings.map(str::to_owned).to_vec()];
-        for entry in last {
+        for entry in &last {
             let past = log_call::find(&*self.store, entry.call)?;
-            let changes = self.workspace.changes(entry.call).map_err(Failure::failed)?;
+            let changes = self.workspace.outline(entry).map_err(Failure::failed)?;
             let mut paths: Vec<String> =
                 changes.iter().map(|it| it.path.to_string_lossy().into_owned()).collect();
             paths.sort_by(|a, b| natural(a.as_ref(), b.as_ref()));
@@ -205,16 +206,18 @@ impl Book {
         json: bool,
         screen: &mut Screen,
     ) -> Result<(), Failure> {
-        let entries = self.workspace.entries().map_err(Failure::failed)?;
-        let entry = match call {
-            None => entries
-                .last()
-                .ok_or_else(|| Failure::failed("nothing was changed in this workspace yet"))?,
-            Some(call) => match entries.iter().find(|it| it.call == call) {
-                Some(entry) => entry,
-                None => return self.show_discarded(call, Details { patch, all }, json, screen),
-            },
+        let latest = || self.workspace.latest_entries().map(|mut it| it.next());
+        let found = call.map_or_else(latest, |call| self.workspace.entry(call));
+        let entry = match (found.map_err(Failure::failed)?, call) {
+            (Some(entry), _) => entry,
+            (None, Some(call)) => {
+                return self.show_discarded(call, Details { patch, all }, json, screen);
+            }
+            (None, None) => {
+                return Err(Failure::failed("nothing was changed in this workspace yet"));
+            }
         };
+        let entry = &entry;
         let past = log_call::find(&*self.store, entry.call)?;
         let changes = self.workspace.changes(entry.call).map_err(Failure::failed)?;
         let diff = Diff::of(&changes, &self.workspace, Bounds::default());

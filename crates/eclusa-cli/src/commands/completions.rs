@@ -94,8 +94,8 @@ fn calls(global: &Global) -> Result<Vec<String>, Failure> {
 
 fn undoable(global: &Global) -> Result<Vec<String>, Failure> {
     let ctx = AppContext::open(global)?;
-    let entries = ctx.workspace()?.entries().map_err(Failure::failed)?;
-    let open = entries.iter().rev().filter(|it| it.status == UndoStatus::Committed);
+    let latest = ctx.workspace()?.latest_entries().map_err(Failure::failed)?;
+    let open = latest.filter(|it| it.status == UndoStatus::Committed);
     Ok(open.take(MAX_CALLS).map(|it| it.call.to_string()).collect())
 }
 

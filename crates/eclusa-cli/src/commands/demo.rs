@@ -4,7 +4,12 @@
 //! Nothing is played but the model: its messages are streamed and kept, its calls pass a real gate, and
 //! what is told of each is read back from its record.
 
-use std::{fs::File, io::Write, path::Path, sync::Arc};
+use std::{
+    fs::File,
+    io::{IsTerminal, Write},
+    path::Path,
+    sync::Arc,
+};
 
 use eclusa::{
     FnReviewer, Gate, Origin, Review, Run, ToolCall, Workspace,
@@ -22,7 +27,9 @@ use eclusa_models::{ScriptModel, TurnLimits};
 use eclusa_sandbox::Enforcement;
 use eclusa_tools::WriteTracking;
 use serde_json::{Value, json};
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::{Notify, mpsc::UnboundedReceiver};
+
+use paced::PacedModel;
 
 use super::{call_record, log};
 use crate::{
@@ -32,12 +39,14 @@ use crate::{
     gates::GateParts,
     global::Global,
     paths::Paths,
-    screen::{Screen, Style, sanitize},
+    screen::{Screen, Style, diff_view::DiffView, sanitize},
     signals::cancel_on_signal,
     surface::Surface,
     terminal::Terminal,
     undo::tool,
 };
+
+mod paced;
 
 /// What the model says, and its calls among it.
 const CONVERSATION: &str = include_str!("demo/conversation.md");
@@ -63,17 +72,25 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
     let mut ctx = scratch_context(global, scratch.path())?;
     let missing = not_in_force(&mut ctx)?;
     let store = ctx.store()?;
-    let terminal = Terminal::new(false, None);
     let parts = GateParts {
         reviewers: vec![Arc::new(at_most_three())],
-        ..GateParts::asking(&store, terminal)
+        ..GateParts::asking(&store, Terminal::new(false, None))
     };
     let gate = ctx.gate(Surface::Run, parts)?;
     gate.registry().register(helper(&ctx)?).map_err(Failure::failed)?;
     cancel_on_signal(gate.run().cancel.clone());
     let workspace = ctx.workspace()?;
     let (screen, whole) = (Screen::stdout(), missing.is_none());
-    let mut stage = DemoStage { store: &store, workspace: &workspace, screen, whole };
+    let mut stage = DemoStage {
+        store: &store,
+        workspace: &workspace,
+        screen,
+        whole,
+        terminal: Terminal::new(false, None),
+        run: gate.run().clone(),
+        watched: std::io::stdout().is_terminal(),
+        next: Arc::default(),
+    };
     if let Some(missing) = missing {
         stage.say(&missing)?;
     }
@@ -81,6 +98,7 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
     if !stage.talk(&ctx, &gate, CONVERSATION, "put the boats in order").await? {
         return Ok(Exit::Aborted);
     }
+    stage.pause().await?;
     stage.say(
         "The same gate, as a dry run: everything is decided, nothing is done, nobody is asked.",
     )?;
@@ -92,6 +110,7 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
         |registry, workspace, _| tool::add(registry, workspace, durability),
         Arc::new(tool::CommandLine),
     )?;
+    stage.pause().await?;
     stage.take_back(&back).await?;
     stage.end()?;
     Ok(Exit::Done)
@@ -189,9 +208,28 @@ struct DemoStage<'a> {
     screen: Screen,
     /// Whether everything is in force, so that the model is told what its script expects.
     whole: bool,
+    terminal: Terminal,
+    run: Run,
+    /// Whether somebody says when it goes on.
+    watched: bool,
+    /// The model may go on.
+    next: Arc<Notify>,
 }
 
 impl DemoStage<'_> {
+    /// On a terminal, waits until the person has read what is on it.
+    async fn pause(&mut self) -> std::io::Result<()> {
+        self.screen.flush()?;
+        if self.watched {
+            let entered = self.terminal.enter("Enter shows the next scene ");
+            self.watched = tokio::select! {
+                entered = entered => entered,
+                () = self.run.cancel.cancelled() => false,
+            };
+        }
+        Ok(())
+    }
+
     fn say(&mut self, text: &str) -> std::io::Result<()> {
         self.screen.styled(Style::Faint, text)?;
         self.screen.line("")
@@ -209,7 +247,9 @@ impl DemoStage<'_> {
             true => script.to_owned(),
             false => without_expectations(script),
         };
-        let model = ScriptModel::new("demo", &script).map_err(Failure::failed)?;
+        let script = ScriptModel::new("demo", &script).map_err(Failure::failed)?;
+        let next = self.next.clone();
+        let model = PacedModel::new(script, next);
         let setup = ConversationSetup {
             gate: gate.clone(),
             model: Arc::new(model),
@@ -250,7 +290,11 @@ impl DemoStage<'_> {
                     self.screen.line("")?;
                 }
                 AgentEvent::Call { tool, args, .. } => self.call("", &tool, &args)?,
-                AgentEvent::Answered(call) => self.report("", &call)?,
+                AgentEvent::Answered(call) => {
+                    self.report("", &call)?;
+                    self.pause().await?;
+                    self.next.notify_one();
+                }
                 AgentEvent::Task { persona, event, .. } => match *event {
                     AgentEvent::Call { tool, args, .. } => {
                         self.call(&format!("{persona} "), &tool, &args)?;
@@ -311,7 +355,7 @@ impl DemoStage<'_> {
         let changes = self.workspace.changes(number).map_err(Failure::failed)?;
         let diff = Diff::of(&changes, self.workspace, Bounds::default());
         let shown = diff.shown();
-        for line in self.screen.paint.diff(&shown.lines().collect::<Vec<_>>()) {
+        for line in DiffView::on(&std::io::stdout()).indented(4).lines(&shown) {
             self.screen.verbatim(Style::Plain, &format!("    {line}"))?;
         }
         Ok(())
@@ -321,6 +365,9 @@ impl DemoStage<'_> {
     fn end(mut self) -> Result<(), Failure> {
         let head = self.store.verify().map_err(Failure::failed)?;
         self.screen.styled(Style::Good, &format!("log: {}", log::said(head)))?;
+        self.screen.line("")?;
+        let next = "next: `eclusa init` in a project of yours, then `eclusa install`";
+        self.screen.styled(Style::Strong, next)?;
         Ok(self.screen.flush()?)
     }
 }

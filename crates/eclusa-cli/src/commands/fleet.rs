@@ -129,7 +129,7 @@ pub(super) async fn run(global: &Global, args: FleetArgs) -> Result<Exit, Failur
         FleetCommand::People(args) => people::run(&Paths::find(global)?, args, &mut screen)?,
         FleetCommand::Invite(args) => invite::run(args, global.json, &mut screen)?,
         FleetCommand::Enroll(args) => enroll::run(&Paths::find(global)?, args, &mut screen).await?,
-        FleetCommand::Leave => enroll::leave(&Paths::find(global)?, &mut screen)?,
+        FleetCommand::Leave => enroll::leave(global, &Paths::find(global)?, &mut screen).await?,
         FleetCommand::Sync(args) => enroll::sync(global, args, &mut screen).await?,
         FleetCommand::Flush(args) => ship::flush(global, args, &mut screen).await?,
         FleetCommand::Publish(args) => ship::publish(args, &mut screen).await?,

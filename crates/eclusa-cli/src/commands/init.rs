@@ -136,17 +136,16 @@ fn next(screen: &mut Screen, found: &[(String, Vec<String>)]) -> Result<(), Fail
     let first = found.first().and_then(|(_, commands)| commands.first());
     let example = sanitize(first.map_or("ls", String::as_str));
     screen.styled(Style::Strong, "next:")?;
-    for (command, what) in [
+    let rows = [
         ("eclusa doctor".to_owned(), "how well this machine can sandbox commands"),
         (format!("eclusa install {agent}"), "connects an agent"),
         (
             format!("eclusa exec -- {example}"),
             "runs a command in the sandbox, and shows its changes",
         ),
-    ] {
-        screen.line(&format!("  {command:<36} {what}"))?;
-    }
-    Ok(())
+    ];
+    let rows = rows.map(|(command, what)| vec![format!("  {command}"), what.to_owned()]);
+    Ok(screen.details(&rows)?)
 }
 
 /// Written only where nothing is: what somebody made meanwhile is not overwritten.

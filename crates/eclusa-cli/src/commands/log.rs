@@ -162,7 +162,10 @@ fn list(log: &dyn Log, wanted: &LogList, json: bool, screen: &mut Screen) -> Res
         return Ok(calls.iter().try_for_each(|it| screen.json(&it.as_json()))?);
     }
     if calls.is_empty() && wanted.is_filtered() {
-        let known = filter::outcomes(log)?;
+        let known = match wanted.outcome.is_empty() {
+            true => Default::default(),
+            false => filter::outcomes(log)?,
+        };
         let told = match wanted.outcome.iter().find(|it| !known.contains(*it)) {
             Some(never) if !known.is_empty() => {
                 let known = known.into_iter().collect::<Vec<_>>().join("`, `");

@@ -102,6 +102,6 @@ fn latest(ctx: &AppContext) -> Result<Option<u64>, Failure> {
     if !ctx.paths.undo().exists() {
         return Ok(None);
     }
-    let entries = ctx.workspace()?.entries().map_err(Failure::failed)?;
-    Ok(entries.iter().rev().find(|it| it.status == UndoStatus::Committed).map(|it| it.call))
+    let mut latest = ctx.workspace()?.latest_entries().map_err(Failure::failed)?;
+    Ok(latest.find(|it| it.status == UndoStatus::Committed).map(|it| it.call))
 }

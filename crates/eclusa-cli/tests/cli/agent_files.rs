@@ -45,22 +45,24 @@ fn a_project_is_connected_once_and_no_agent_may_write_its_settings() {
 fn odd_files_are_given_back_or_left_alone() {
     let world = World::new();
     fs::create_dir(world.path("home/.claude")).unwrap();
-    let file = "home/.claude/settings.json";
-    let bytes = || fs::read(world.path(file)).unwrap();
-    for text in [
-        "",
-        " \n// nothing yet\n",
-        "\u{feff}{\r\n\t\"model\": \"opus\"\r\n}\r\n",
-        "{\"hooks\":{\"PreToolUse\":[]},\"hooks\":{\"Stop\":[]},}",
-        "/* a */ {\"permissions\" : {\"allow\":[ /* none */ ]}} // z",
+    fs::create_dir(world.path("home/.gemini")).unwrap();
+    let (file, commented) = ("home/.claude/settings.json", "home/.gemini/settings.json");
+    for (agent, file, text) in [
+        ("claude-code", file, ""),
+        ("claude-code", file, "\u{feff}{\r\n\t\"model\": \"opus\"\r\n}\r\n"),
+        ("claude-code", file, "{\"hooks\":{\"PreToolUse\":[]},\"hooks\":{\"Stop\":[]}}"),
+        ("gemini", commented, " \n// nothing yet\n"),
+        ("gemini", commented, "{\"hooks\":{\"BeforeTool\":[]},\"hooks\":{\"Stop\":[]},}"),
+        ("gemini", commented, "/* a */ {\"hooks\" : {\"BeforeTool\":[ /* none */ ]}} // z"),
     ] {
         world.write(file, text);
-        let ran = world.eclusa(&["install", "claude-code"]);
+        let ran = world.eclusa(&["install", agent]);
         assert_eq!(ran.code, 0, "{text:?} {ran:?}");
-        assert_eq!(world.eclusa(&["--json", "status", "claude-code"]).json()[0]["level"], "hooked");
-        assert_eq!(world.eclusa(&["uninstall", "claude-code"]).code, 0, "{text:?}");
-        assert_eq!(bytes(), text.as_bytes(), "{text:?}");
+        assert_eq!(world.eclusa(&["--json", "status", agent]).json()[0]["level"], "hooked");
+        assert_eq!(world.eclusa(&["uninstall", agent]).code, 0, "{text:?}");
+        assert_eq!(world.read(file), text, "{text:?}");
     }
+    let bytes = || fs::read(world.path(file)).unwrap();
     let deep = "[".repeat(200);
     for text in [
         "[]",
@@ -279,7 +281,8 @@ fn a_read_only_file_is_left_alone() {
 fn installations_at_the_same_moment_are_one() {
     let world = World::new();
     fs::create_dir(world.path("home/.claude")).unwrap();
-    let (file, text) = ("home/.claude/settings.json", "{\n  // mine\n  \"model\": \"opus\"\n}\n");
+    let (file, text) =
+        ("home/.claude/settings.json", "{\n  \"mine\": 1,\n  \"model\": \"opus\"\n}\n");
     world.write(file, text);
     thread::scope(|scope| {
         let all: Vec<_> =

@@ -21,8 +21,10 @@ fn settings_keep_their_line_ends() {
     let toml = "# mine\r\nmodel = \"x\"\r\n\r\n[mcp_servers.time]\r\ncommand = 'time-mcp'\r\n";
     let json = "{\r\n  // mine\r\n  \"theme\": \"dark\",\r\n  \"mcpServers\": {\r\n    \"time\": \
                 {\"command\": \"time-mcp\"}\r\n  }\r\n}\r\n";
+    // It reads no comments there.
+    let plain = json.replace("// mine\r\n  ", "\"mine\": 1,\r\n  ");
     let files = [
-        ("claude-code", "home/.claude/settings.json", json),
+        ("claude-code", "home/.claude/settings.json", plain.as_str()),
         ("claude-code", "home/.claude.json", json),
         ("codex", "home/.codex/config.toml", toml),
         ("gemini", "home/.gemini/settings.json", json),
@@ -49,6 +51,54 @@ fn settings_keep_their_line_ends() {
             assert_eq!(other_ends(&left), 0, "{agent} {left:?}");
             assert!(left.contains("mine") && !left.contains("\"mcp\", \"--wrap"), "{left}");
         }
+    }
+}
+
+/// What an agent would take for no settings at all is left alone, and counts as nothing where it came later.
+#[test]
+fn hooks_that_an_agent_could_not_read_are_not_written_and_hold_nothing() {
+    let (comment, comma) = ("// mine\n{}\n", "{\"mine\": 1,}\n");
+    let marked = "\u{feff}{\"mine\": 1}\n";
+    let files = [
+        ("claude-code", "home/.claude/settings.json", vec![comment, comma], vec![marked]),
+        ("codex", "home/.codex/hooks.json", vec![comment, comma, marked], vec!["\r\n"]),
+        ("copilot", "home/.copilot/hooks/eclusa.json", vec![comment, comma, marked], vec![" {}"]),
+        ("gemini", "home/.gemini/settings.json", vec![], vec![comment]),
+    ];
+    for (agent, file, unread, read) in files {
+        let world = World::new();
+        std::fs::create_dir_all(world.path(file).parent().unwrap()).unwrap();
+        for text in &unread {
+            world.write(file, text);
+            let ran = world.eclusa(&["install", agent]);
+            assert!(ran.code == 1 && ran.err.contains("was left alone"), "{agent} {ran:?}");
+            assert!(ran.err.contains("runs none of its hooks"), "{agent} {ran:?}");
+            assert_eq!(world.read(file), *text, "{agent}");
+        }
+        for text in read {
+            world.write(file, text);
+            let ran = world.eclusa(&["install", agent]);
+            assert_eq!(ran.code, 0, "{agent} {text:?} {ran:?}");
+        }
+        let installed = world.read(file).replace('\u{feff}', "");
+        for text in unread {
+            let later = match text {
+                "// mine\n{}\n" => format!("// mine\n{installed}"),
+                "{\"mine\": 1,}\n" => {
+                    let whole = installed.trim_end().strip_suffix('}').unwrap();
+                    format!("{},\n}}\n", whole.trim_end())
+                }
+                _ => format!("\u{feff}{installed}"),
+            };
+            world.write(file, &later);
+            let status = world.eclusa(&["status", agent]);
+            assert!(status.code == 1 && status.out.contains(" none"), "{agent} {status:?}");
+            assert!(status.out.contains("runs none of its hooks"), "{agent} {status:?}");
+        }
+        // It is taken out all the same.
+        assert_eq!(world.eclusa(&["uninstall", agent]).code, 0, "{agent}");
+        let left = std::fs::read_to_string(world.path(file)).unwrap_or_default();
+        assert!(!left.contains("hook "), "{agent} {left}");
     }
 }
 

@@ -49,7 +49,10 @@ fn every_agent_is_connected_once_and_disconnected_byte_for_byte() {
         for directory in [".claude", ".codex", ".gemini"] {
             fs::create_dir(home.join(directory)).unwrap();
         }
-        world.write("home/.claude/settings.json", "{\n    // mine\n    \"model\": \"opus\",\n}\n");
+        world.write(
+            "home/.claude/settings.json",
+            "{\n    \"mine\": 1,\n    \"model\": \"opus\"\n}\n",
+        );
         let toml = "# mine\nmodel = \"x\"\n[mcp_servers.time] # local\ncommand = 'time-mcp'\n";
         world.write("home/.codex/config.toml", toml);
         let servers = "\"mcpServers\" : {\"time\":{\"command\":\"time-mcp\"}}";

@@ -233,6 +233,21 @@ fn a_command_that_wants_more_runs_by_its_ticket() {
     assert!(world.records().iter().any(not_taken));
 }
 
+/// What a command leaves running goes on, where nothing that it changed has to be asked about.
+#[test]
+fn what_a_command_leaves_running_goes_on_by_its_ticket() {
+    eclusa_testing::needs!(Namespaces);
+    let world = World::with("");
+    let agent = Agent::of_version(&world, "2.1.325");
+    let ran = agent.runs(&world, "sleep 300 > /dev/null & echo begun");
+    assert_eq!(decision(&ran).0, "allow", "{ran:?}");
+    let ran = shell(&world, &rewritten(&ran));
+    assert!(ran.out.contains("begun"), "{ran:?}");
+    let jobs = world.eclusa(&["jobs"]);
+    assert!(jobs.out.contains("sleep 300"), "{jobs:?}");
+    assert_eq!(world.eclusa(&["jobs", "end", "--all"]).code, 0);
+}
+
 /// What the hook of an agent answers on a terminal: the agent has it, and a shell runs its hooks.
 pub(crate) fn on_a_terminal(
     world: &World,

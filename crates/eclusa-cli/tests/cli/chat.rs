@@ -59,7 +59,7 @@ fn a_conversation_with_a_question_on_the_screen() {
     press(&mut person, "/quit\r");
     let (code, seen) = person.ends();
     assert_eq!((code, world.read("workspace/a.txt").as_str()), (0, "one\n"), "{seen}");
-    assert!(seen.contains("go on with `eclusa chat --resume"), "{seen}");
+    assert!(seen.contains("resume it with `eclusa chat --resume"), "{seen}");
     assert_eq!(seen.matches('\u{7}').count(), 1, "the question rings: {seen:?}");
     // Resumed: the end of what was said is there.
     let mut person = chat(&world, &["--last", "--model", &model]);

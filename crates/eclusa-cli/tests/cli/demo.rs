@@ -42,15 +42,41 @@ fn the_demo_shows_every_gate_and_the_first_page_shows_the_demo() {
     assert_eq!(std::fs::read_dir(world.path("workspace")).unwrap().count(), 0);
 }
 
+/// Where it waits for whoever reads it.
+const NEXT: &str = "Enter shows the next scene";
+
 #[test]
 fn the_demo_asks_on_a_terminal() {
     eclusa_testing::needs!(Namespaces);
     let world = World::new();
     let mut person = Person::runs(&world, &["demo"]);
+    // It stops after each scene. The second one is about a rule, the third one asks.
+    for scene in ["A command that changes nothing", "The list of boats wants sorting"] {
+        person.sees(scene);
+        person.sees(NEXT);
+        person.types("");
+    }
     person.sees("+ upper: open");
     person.answers("y");
+    let scenes = [
+        "Somebody left a password",
+        "And now I tidy up",
+        "A reviewer can change a call",
+        "I give work to a helper",
+        "The boats are in order",
+        "as a dry run",
+        "Then I leave it",
+    ];
+    for scene in scenes {
+        person.sees(NEXT);
+        person.types("");
+        person.sees(scene);
+    }
+    person.sees(NEXT);
+    person.types("");
     let (code, seen) = person.ends();
     assert_eq!(code, 0, "{seen}");
+    assert!(seen.contains("next: `eclusa init`"), "{seen}");
     assert!(seen.contains("applied: gates.txt") && seen.contains("undone: call"), "{seen}");
     assert!(seen.contains("the chain is intact"), "{seen}");
 }

@@ -28,6 +28,7 @@ mod page_people;
 mod postgres;
 mod replay;
 mod rollout;
+mod seals;
 mod server;
 mod stale;
 mod trail;

@@ -146,6 +146,18 @@ fn what_a_session_has_made_it_may_delete_unasked() {
     assert!(!deletes("mine.txt"));
     assert_eq!(call("mv mine.txt moved.txt").code, 0);
     assert!(!deletes("moved.txt"));
+    // What it has made is its own there, too, unless something of others has the same in it.
+    assert_eq!(
+        call("mkdir one && echo 6 > one/a && echo 7 > one/b && mv one two && mv two/b three").code,
+        0
+    );
+    assert_eq!(call("mkdir four && echo 8 > four/a && echo 9 > four/b").code, 0);
+    assert_eq!(call("mv four five").code, 0);
+    assert!(deletes("three") && deletes("-r five"));
+    world.write("workspace/alike.txt", "10\n");
+    assert_eq!(call("echo 10 > own.txt").code, 0);
+    assert_eq!(call("mv own.txt owned.txt && mv alike.txt other.txt").code, 0);
+    assert!(!deletes("owned.txt") && !deletes("other.txt"));
     // Another session has not made it.
     assert_eq!(call("echo 5 > other.txt").code, 0);
     let mut other = before(&world, "Bash", json!({"command": "rm other.txt"}));

@@ -114,8 +114,10 @@ mod surfaces;
 #[cfg(target_arch = "x86_64")]
 mod system_calls;
 mod team;
+mod terminals;
 mod tickets;
 mod tracked_names;
+mod transcripts;
 mod undo;
 mod undo_latest;
 mod unix_sockets;

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::{
     cursor,
     event::{HookEvent, HookEventKind, ToolResult, unknown_event},
+    json_form::JsonForm,
     past_calls,
     result::{reshaped, result_text, withheld},
     spec::{AgentSpec, Caveats, DenialSpec, HookSpec, RewrittenAsk, ServerSpec, SwitchSpec},
@@ -38,6 +39,7 @@ pub(super) static CLAUDE_CODE: AgentSpec = AgentSpec {
         root_variable: Some("CLAUDE_PROJECT_DIR"),
         in_shell: true,
         can_rewrite: true,
+        json: JsonForm::Plain,
         keeps_directory: true,
         asks_rewritten: RewrittenAsk::Comments,
         can_ask: |event, attended| {

@@ -9,6 +9,7 @@ use toml_edit::DocumentMut;
 use super::{
     claude_code,
     event::{HookEvent, HookEventKind},
+    json_form::JsonForm,
     past_calls,
     result::replacement,
     spec::{AgentSpec, Caveats, HookSpec, RewrittenAsk, ServerSpec, SwitchSpec, TrustSpec},
@@ -39,6 +40,7 @@ pub(super) static CODEX: AgentSpec = AgentSpec {
         root_variable: None,
         in_shell: true,
         can_rewrite: true,
+        json: JsonForm::Unmarked,
         keeps_directory: false,
         asks_rewritten: RewrittenAsk::OwnRule(OWN_RULES),
         can_ask: |_, _| false,

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{
     cursor::unpacked,
     event::{HookEvent, HookEventKind, ToolResult},
+    json_form::JsonForm,
     result::result_text,
     spec::{AgentSpec, Caveats, HookSpec, RewrittenAsk, ServerSpec, SwitchSpec},
     vscode,
@@ -34,6 +35,7 @@ pub(super) static COPILOT: AgentSpec = AgentSpec {
         root_variable: None,
         in_shell: true,
         can_rewrite: true,
+        json: JsonForm::Unmarked,
         keeps_directory: false,
         asks_rewritten: RewrittenAsk::SecondHook,
         // After a yes to a command that we have rewritten it runs the one that was there before.

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     event::{HookEvent, HookEventKind, ToolResult, unknown_event},
+    json_form::JsonForm,
     result::result_text,
     spec::{AgentSpec, Caveats, HookSpec, RewrittenAsk, ServerSpec, SwitchSpec},
 };
@@ -31,6 +32,7 @@ pub(super) static CURSOR: AgentSpec = AgentSpec {
         root_variable: Some("CURSOR_PROJECT_DIR"),
         in_shell: true,
         can_rewrite: false,
+        json: JsonForm::Commented,
         keeps_directory: false,
         asks_rewritten: RewrittenAsk::Never,
         can_ask: |event, _| {

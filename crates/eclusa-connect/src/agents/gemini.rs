@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{
     claude_code,
     event::HookEvent,
+    json_form::JsonForm,
     result::replacement,
     spec::{AgentSpec, Caveats, HookSpec, RewrittenAsk, ServerSpec, SwitchSpec},
 };
@@ -43,6 +44,7 @@ pub(super) static GEMINI: AgentSpec = AgentSpec {
         root_variable: Some("GEMINI_PROJECT_DIR"),
         in_shell: true,
         can_rewrite: true,
+        json: JsonForm::Commented,
         keeps_directory: false,
         asks_rewritten: RewrittenAsk::Message,
         can_ask: |_, _| false,

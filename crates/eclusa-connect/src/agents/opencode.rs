@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     event::{HookEvent, HookEventKind, ToolResult, unknown_event},
+    json_form::JsonForm,
     spec::{AgentSpec, Caveats, HookSpec, RewrittenAsk, ServerSpec, SwitchSpec},
 };
 use crate::{
@@ -34,6 +35,7 @@ pub(super) static OPENCODE: AgentSpec = AgentSpec {
         // Its plugin starts us without a shell.
         in_shell: false,
         can_rewrite: true,
+        json: JsonForm::Commented,
         keeps_directory: false,
         asks_rewritten: RewrittenAsk::Never,
         can_ask: |_, _| false,

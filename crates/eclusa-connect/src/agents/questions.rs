@@ -23,4 +23,17 @@ impl AgentSpec {
             ],
         }
     }
+
+    /// The same in one line.
+    pub fn questions_in_short(&self) -> &'static str {
+        match &self.hooks {
+            None => "in a form of its own, or in `eclusa approvals`",
+            Some(hooks) if hooks.asks_rewritten != RewrittenAsk::Never => {
+                "in its own prompt, with the changes; the rest in `eclusa approvals`"
+            }
+            Some(_) => {
+                "changes that need approval are refused, and kept for a day (`eclusa changes apply N`)"
+            }
+        }
+    }
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{
     event::{HookEvent, UnreadableEvent},
+    json_form::JsonForm,
     past_calls::PastSpec,
 };
 use crate::{
@@ -68,6 +69,8 @@ pub(crate) struct HookSpec {
     pub(crate) in_shell: bool,
     /// True when a hook can put another command in the place of a shell command.
     pub(crate) can_rewrite: bool,
+    /// How strictly it reads the file that they stand in.
+    pub(crate) json: JsonForm,
     /// True when the next command starts where the last one has left its shell.
     pub(crate) keeps_directory: bool,
     /// How it shows its person a command that we put there, and runs that after a yes.

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     event::{HookEvent, HookEventKind, ToolResult, unknown_event},
+    json_form::JsonForm,
     result::{replacement, result_text},
     spec::{AgentSpec, Caveats, HookSpec, RewrittenAsk, ServerSpec, SwitchSpec},
 };
@@ -31,6 +32,7 @@ pub(super) static VSCODE: AgentSpec = AgentSpec {
         in_shell: true,
         // Whether a yes runs what we put there is untried.
         can_rewrite: false,
+        json: JsonForm::Commented,
         keeps_directory: false,
         asks_rewritten: RewrittenAsk::Never,
         can_ask: |_, _| true,

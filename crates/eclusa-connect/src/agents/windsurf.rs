@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::{
     event::{HookEvent, HookEventKind, ToolResult, unknown_event},
+    json_form::JsonForm,
     spec::{AgentSpec, Caveats, HookSpec, RewrittenAsk, ServerSpec, SwitchSpec},
 };
 use crate::{
@@ -26,6 +27,7 @@ pub(super) static WINDSURF: AgentSpec = AgentSpec {
         root_variable: None,
         in_shell: true,
         can_rewrite: false,
+        json: JsonForm::Commented,
         keeps_directory: false,
         asks_rewritten: RewrittenAsk::Never,
         can_ask: |_, _| false,

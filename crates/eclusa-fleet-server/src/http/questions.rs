@@ -1,6 +1,6 @@
 //! `POST /v1/questions`: a machine mirrors its questions. `GET /v1/questions`: a person looks at them.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use eclusa::{
     approve::{Proof, SignerDirectory as _, Vote},
@@ -53,7 +53,11 @@ pub(super) async fn mirror(
     if asked.questions.iter().any(has_nul) {
         return Err(unusable("a question holds a NUL, which no database keeps"));
     }
-    let left_out = questions::mirror(&server.database, machine.id, &asked).await?;
+    if !server.quotas.asking.allows(machine.id, asked.questions.len(), Instant::now()) {
+        return Err(HttpRefusal::later("this machine asks too often; come again later"));
+    }
+    let room = server.quotas.waiting_room();
+    let left_out = questions::mirror(&server.database, machine.id, &asked, room).await?;
     let left_out = left_out.ok_or_else(|| {
         HttpRefusal::new(StatusCode::NOT_FOUND, "this machine has no such chain, or it is stopped")
     })?;

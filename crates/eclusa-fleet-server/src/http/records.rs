@@ -1,5 +1,7 @@
 //! `POST /v1/chains` and `POST /v1/records`: a chain begins, and its records come in shipments.
 
+use std::time::Instant;
+
 use eclusa::{Hash, audit::Head};
 use eclusa_fleet::{
     shipment::{MAX_SHIPMENT, ShipmentError},
@@ -40,6 +42,9 @@ pub(super) async fn ship(
         return Err(HttpRefusal::later("too many shipments at once; come again later"));
     };
     let FromMachine { machine, query, body } = from_machine(server, request, MAX_SHIPMENT).await?;
+    if !server.quotas.shipping.allows(machine.id, 1, Instant::now()) {
+        return Err(HttpRefusal::later("this machine ships too often; come again later"));
+    }
     let (chain, before) = place(&query).ok_or_else(|| {
         HttpRefusal::new(
             StatusCode::UNPROCESSABLE_ENTITY,

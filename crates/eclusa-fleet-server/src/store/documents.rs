@@ -2,10 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use eclusa_fleet::{DocumentBundle, FleetAnchor, MachinePublicKey, Membership, TakenDocuments};
+use eclusa_fleet::{
+    DocumentBundle, FleetAnchor, MachinePublicKey, Membership, TakenDocuments, Verified,
+};
+use serde_json::{Value, json};
 use tokio_postgres::types::Type;
 
 use super::{
+    acts,
     offers::{Offer, offers},
     rollouts::{self, RolloutStage, Staging},
 };
@@ -81,6 +85,7 @@ pub(crate) async fn push(
         }
         (TakenDocuments::Newer, _) => {}
     }
+    acts::note(database, "documents", about(&held, staging.as_ref())).await?;
     // By the clock, so that no number comes twice, also where the database was set back.
     let number = now.max(current.number + 1);
     match staging {
@@ -93,6 +98,22 @@ pub(crate) async fn push(
         }
     }
     self::current(database, anchor).await
+}
+
+/// Which documents these are, and who signed them.
+pub(crate) fn about(held: &Membership, staging: Option<&Staging>) -> Value {
+    let of = |it: &Verified| {
+        let heading = it.heading();
+        let digest = format!("sha256:{}", heading.digest);
+        json!({"version": heading.version, "digest": digest, "signers": it.signers()})
+    };
+    let root = held.root();
+    json!({
+        "root": {"version": root.version, "digest": format!("sha256:{}", root.digest)},
+        "policy": of(held.policy()),
+        "people": held.people().map(|it| of(it.0)),
+        "offered": staging.map(Staging::describe),
+    })
 }
 
 /// Keeps documents under this number, if it is higher than all others: otherwise somebody else pushed meanwhile.

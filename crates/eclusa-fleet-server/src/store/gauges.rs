@@ -6,7 +6,7 @@ use super::documents::CurrentDocuments;
 use crate::{Database, ServerError, metrics::PrometheusText};
 
 /// Everything that is one row of numbers: a name, what it is, and the expression.
-const NUMBERS: [(&str, &str, &str); 8] = [
+const NUMBERS: [(&str, &str, &str); 9] = [
     (
         "forks",
         "Chains of which two copies were written.",
@@ -16,12 +16,17 @@ const NUMBERS: [(&str, &str, &str); 8] = [
         "unshipped_seconds",
         "How long the oldest record waits that a machine has not shipped, as machines said last.",
         "(select coalesce(extract(epoch from now() - min(unshipped_since)), 0) from machines
-          where unshipped > 0 and stopped is null)",
+          where unshipped > 0 and stopped is null and gone is null)",
     ),
     (
         "seal_age_seconds",
         "How long ago the heads of all chains were last looked at to be sealed.",
         "(select coalesce(extract(epoch from now() - nullif(at, '-infinity')), 1e9) from turns where name = 'seal')",
+    ),
+    (
+        "seals_refused",
+        "Machines that do not take the newest seal, as it does not follow the one that they have seen.",
+        "(select count(*) from machines where seal_refused is not null and not revoked)",
     ),
     (
         "sealed_heads",
@@ -55,12 +60,13 @@ pub(crate) async fn write(
     to: &mut PrometheusText,
 ) -> Result<(), ServerError> {
     let states = "
-select case when revoked then 'revoked' when stopped is not null then 'suspended' when stale is not null then 'stale'
+select case when revoked then 'revoked' when stopped is not null then 'suspended' when gone is not null then 'left'
+            when ephemeral and seen < now() - interval '1 day' then 'vanished' when stale is not null then 'stale'
             when seen > now() - interval '2 minutes' then 'seen' else 'away' end as state, count(*)
 from machines group by 1 order by 1";
     let machines = database.query(states, &[]).await?;
     to.about("machines", "gauge", "Machines by what they are.");
-    for state in ["away", "revoked", "seen", "stale", "suspended"] {
+    for state in ["away", "left", "revoked", "seen", "stale", "suspended", "vanished"] {
         let found = machines.iter().find(|it| it.get::<_, &str>(0) == state);
         to.value("machines", &format!("state=\"{state}\""), found.map_or(0, count));
     }

@@ -6,8 +6,10 @@ use eclusa_fleet::{
     Invite, MachinePublicKey,
     wire::{InForce, SyncRequest},
 };
+use serde_json::json;
 use tokio_postgres::types::Type;
 
+use super::acts;
 use crate::{Database, ServerError};
 
 /// The last moment that a machine may name: 2100-01-01.
@@ -41,7 +43,7 @@ used as (
 new as (
   insert into machines (name, key, labels, ephemeral, invite)
   select $4, $1, $5::text::jsonb, $6, $2 from used returning id)
-select id from known union all select id from new";
+select id, false from known union all select id, true from new";
     let labels = serde_json::to_string(&invite.labels).unwrap_or_default();
     let (key, uses) = (key.0.to_vec(), i32::try_from(invite.uses).unwrap_or(i32::MAX));
     let rows = database
@@ -57,7 +59,14 @@ select id from known union all select id from new";
             ],
         )
         .await?;
-    Ok(rows.first().and_then(|it| u32::try_from(it.get::<_, i32>(0)).ok()))
+    let Some(row) = rows.first() else { return Ok(None) };
+    let id = u32::try_from(row.get::<_, i32>(0)).ok();
+    if row.get(1) {
+        let about =
+            json!({"machine": id, "name": name, "labels": invite.labels, "invite": invite.id});
+        acts::note(database, "enrolled", about).await?;
+    }
+    Ok(id)
 }
 
 /// A machine by its number.
@@ -97,11 +106,12 @@ pub(crate) async fn saw(
     let id = i32::try_from(machine).unwrap_or(0);
     let (program, trouble) = (text(&said.program), said.trouble.as_deref().map(text));
     let (stale, unshipped) = (said.stale.as_deref().map(text), number(said.unshipped));
+    let seal_refused = said.seal_refused.as_deref().map(text);
     let since = said.unshipped_since.map(|it| number(it.min(MAX_TIME)));
     let sql = "
-update machines set seen = now(), program = $2, root = $3, policy = $4, people = $5, trouble = $6, stale = $7,
-  unshipped = $8, unshipped_since = to_timestamp($9::bigint / 1000.0) where id = $1";
-    let values: [crate::database::Parameter<'_>; 9] = [
+update machines set seen = now(), gone = null, program = $2, root = $3, policy = $4, people = $5, trouble = $6, stale = $7,
+  unshipped = $8, unshipped_since = to_timestamp($9::bigint / 1000.0), seal_refused = $10 where id = $1";
+    let values: [crate::database::Parameter<'_>; 10] = [
         (&id, Type::INT4),
         (&program, Type::TEXT),
         (&root, Type::INT8),
@@ -111,8 +121,21 @@ update machines set seen = now(), program = $2, root = $3, policy = $4, people =
         (&stale, Type::TEXT),
         (&unshipped, Type::INT8),
         (&since, Type::INT8),
+        (&seal_refused, Type::TEXT),
     ];
     database.query(sql, &values).await.map(drop)
+}
+
+/// Notes that a machine has left, where it said so. Nobody answers its questions any more.
+pub(crate) async fn left(database: &Database, machine: u32) -> Result<(), ServerError> {
+    acts::note(database, "left", json!({"machine": machine})).await?;
+    let id = i32::try_from(machine).unwrap_or(0);
+    let sql = "
+with over as (
+  update questions set state = 'expired', text = null, headline = '', touched = now()
+  where machine = $1 and state in ('pending', 'sent'))
+update machines set gone = now(), seen = now() where id = $1";
+    database.query(sql, &[(&id, Type::INT4)]).await.map(drop)
 }
 
 /// A text that a machine wrote, as PostgreSQL can keep it: without NUL, and not too long.

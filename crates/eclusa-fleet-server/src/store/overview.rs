@@ -37,6 +37,14 @@ pub struct FleetMachine {
     pub revoked: bool,
     /// Whether a chain of it is forked.
     pub forked: bool,
+    /// Whether it is that of a job, which ends.
+    pub ephemeral: bool,
+    /// When it said that it leaves.
+    pub left: Option<u64>,
+    /// When the last of its records came.
+    pub shipped: Option<u64>,
+    /// Why it takes no seal of the server, if it takes none.
+    pub seal_refused: Option<String>,
 }
 
 /// All machines, by their numbers.
@@ -47,7 +55,9 @@ pub(crate) async fn machines(
     let sql = "
 select m.id, m.name, m.labels::text, m.program, m.policy, (extract(epoch from m.seen) * 1000)::bigint, m.stale, m.unshipped,
        (extract(epoch from m.unshipped_since) * 1000)::bigint, m.stopped, m.revoked,
-       exists (select from chains c where c.machine = m.id and c.stopped is not null), m.key, f.version, f.why
+       exists (select from chains c where c.machine = m.id and c.stopped is not null), m.key, f.version, f.why,
+       m.ephemeral, (extract(epoch from m.gone) * 1000)::bigint,
+       (select (extract(epoch from max(c.shipped)) * 1000)::bigint from chains c where c.machine = m.id), m.seal_refused
 from machines m
 left join lateral (
   select version, why from load_failures where machine = m.id and version > coalesce(m.policy, 0)
@@ -75,6 +85,10 @@ order by m.id";
             stopped: row.get(9),
             revoked: row.get(10),
             forked: row.get(11),
+            ephemeral: row.get(15),
+            left: time(row, 16),
+            shipped: time(row, 17),
+            seal_refused: row.get(18),
         })
     };
     Ok(database.query(sql, &[]).await?.iter().filter_map(read).collect())
@@ -91,6 +105,17 @@ pub enum MachineStop {
     Revoke,
 }
 
+impl MachineStop {
+    /// The word for it on record.
+    pub(crate) fn act(self) -> &'static str {
+        match self {
+            MachineStop::Suspend => "suspended",
+            MachineStop::Resume => "resumed",
+            MachineStop::Revoke => "revoked",
+        }
+    }
+}
+
 /// Suspends, resumes or revokes a machine. False: there is no such machine, or it was revoked.
 pub(crate) async fn stop(
     database: &Database,
@@ -100,7 +125,7 @@ pub(crate) async fn stop(
 ) -> Result<bool, ServerError> {
     let id = i32::try_from(machine).unwrap_or(0);
     let revoked = what == MachineStop::Revoke;
-    let word = if revoked { "revoked" } else { "suspended" };
+    let word = what.act();
     let told = match told {
         None => format!("it is {word}"),
         Some(told) => format!("it is {word}: {}", text(told)),

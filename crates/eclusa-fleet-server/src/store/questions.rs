@@ -30,7 +30,7 @@ fresh as (
   select g.*, row_number() over (order by g.id) as place from given g
   where g.state = 'pending' and not exists (select from questions q where q.chain = $1 and q.id = g.id)),
 room as (
-  select greatest(0, $5 - count(*)) as free from questions where machine = $2 and state in ('pending', 'sent')),
+  select greatest(0, least($5 - count(*), $6)) as free from questions where machine = $2 and state in ('pending', 'sent')),
 added as (
   insert into questions (chain, id, machine, binding, tool, principal, conversation, text, requirements, said, state,
                          asker_away, changed, created, expires, headline, asked, shown)
@@ -47,21 +47,24 @@ moved as (
 select (select count(*) from own), f.id from (select 1) one
 left join (select f.id from fresh f, room where f.place > room.free) f on true";
 
-/// Keeps what a machine says of its questions. Says which ones there was no room for; `None`: it has no such chain.
+/// Keeps what a machine says of its questions, of all machines no more than `room` new ones. Says which ones there was no
+/// room for; `None`: it has no such chain.
 pub(crate) async fn mirror(
     database: &Database,
     machine: u32,
     asked: &MirrorRequest,
+    room: u64,
 ) -> Result<Option<Vec<u64>>, ServerError> {
     let (chain, machine) = (int(asked.chain), int(machine));
     let questions = serde_json::to_string(&asked.questions).unwrap_or_default();
-    let (at, room) = (big(asked.at), i64::try_from(MAX_PENDING).unwrap_or(0));
-    let values: [crate::database::Parameter<'_>; 5] = [
+    let (at, own) = (big(asked.at), i64::try_from(MAX_PENDING).unwrap_or(0));
+    let values: [crate::database::Parameter<'_>; 6] = [
         (&chain, Type::INT4),
         (&machine, Type::INT4),
         (&questions, Type::TEXT),
         (&at, Type::INT8),
-        (&room, Type::INT8),
+        (&own, Type::INT8),
+        (&big(room), Type::INT8),
     ];
     let rows = database.query(MIRROR, &values).await?;
     let own = rows.first().is_some_and(|it| it.get::<_, i64>(0) == 1);

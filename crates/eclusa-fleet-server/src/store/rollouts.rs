@@ -19,6 +19,17 @@ pub enum Staging {
     Over(u64),
 }
 
+impl Staging {
+    /// In a few words.
+    pub(crate) fn describe(&self) -> String {
+        match self {
+            Staging::Wave(label) => format!("to machines with {label}"),
+            Staging::Percent(percent) => format!("to {percent} of 100 machines"),
+            Staging::Over(seconds) => format!("to everyone within {seconds} s"),
+        }
+    }
+}
+
 /// How far a version is offered now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RolloutStage {

@@ -5,7 +5,7 @@ use eclusa_fleet::{
     SigningKey,
     seal::{Frontier, HeadLeaf, Seal, TreeHash},
 };
-use tokio_postgres::types::Type;
+use tokio_postgres::{Row, types::Type};
 
 use super::chains::hash;
 use crate::{
@@ -43,6 +43,11 @@ pub(crate) async fn seal(
         };
         let moved = "select id, machine, store, seq, hash from chains where seq > sealed order by id";
         let moved = tx.query_typed(moved, &[]).await?;
+        let acts = "
+select 0, 0, 'server', seq, hash from (select seq, hash from acts order by seq desc limit 1) a
+where seq > coalesce((select seq from leaves where chain = 0 order by n desc limit 1), 0)";
+        let acts = tx.query_typed(acts, &[]).await?;
+        let moved: Vec<&Row> = acts.iter().chain(&moved).collect();
         let (mut places, mut chains, mut seqs, mut hashes) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for row in &moved {
@@ -94,11 +99,6 @@ fn leaf(machine: i32, store: &str, seq: i64, bytes: &[u8]) -> Result<HeadLeaf, S
     })
 }
 
-/// All leaves up to this size, as hashes in the tree.
-pub(crate) async fn leaves(database: &Database, size: u64) -> Result<Vec<TreeHash>, ServerError> {
-    range(database, 0, size).await
-}
-
 /// Leaves from one on up to another, as hashes in the tree.
 pub(crate) async fn range(
     database: &Database,
@@ -107,7 +107,7 @@ pub(crate) async fn range(
 ) -> Result<Vec<TreeHash>, ServerError> {
     let big = |it: u64| i64::try_from(it).unwrap_or(i64::MAX);
     let sql = "
-select c.machine, c.store, l.seq, l.hash from leaves l join chains c on c.id = l.chain
+select coalesce(c.machine, 0), coalesce(c.store, 'server'), l.seq, l.hash from leaves l left join chains c on c.id = l.chain
 where l.n >= $1 and l.n < $2 order by l.n";
     let rows = database.query(sql, &[(&big(from), Type::INT8), (&big(to), Type::INT8)]).await?;
     rows.iter()

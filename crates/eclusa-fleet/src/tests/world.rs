@@ -8,17 +8,17 @@ use crate::{
 };
 
 /// The time of the tests.
-pub(super) const NOW: u64 = 1_800_000_000_000;
-pub(super) const DAY: u64 = 86_400_000;
+pub(crate) const NOW: u64 = 1_800_000_000_000;
+pub(crate) const DAY: u64 = 86_400_000;
 
-pub(super) struct Fleet {
-    pub(super) author: Author,
-    pub(super) keys: Vec<SigningKey>,
+pub(crate) struct Fleet {
+    pub(crate) author: Author,
+    pub(crate) keys: Vec<SigningKey>,
 }
 
 impl Fleet {
     /// A fleet in which so many keys of each role must sign; there is one more of each.
-    pub(super) fn new(name: &str, need: usize) -> Fleet {
+    pub(crate) fn new(name: &str, need: usize) -> Fleet {
         let mut roles = BTreeMap::new();
         let mut keys = Vec::new();
         for role in SigningRole::ALL {
@@ -34,58 +34,58 @@ impl Fleet {
         Fleet { author, keys }
     }
 
-    pub(super) fn key(&self, name: &str) -> &SigningKey {
+    pub(crate) fn key(&self, name: &str) -> &SigningKey {
         self.keys.iter().find(|it| it.public().name() == name).unwrap()
     }
 
     /// Those keys alone.
-    pub(super) fn only(&self, names: &[&str]) -> Vec<SigningKey> {
+    pub(crate) fn only(&self, names: &[&str]) -> Vec<SigningKey> {
         names.iter().map(|it| self.key(it).private_text().parse().unwrap()).collect()
     }
 
     /// Publishes this as `all.toml`.
-    pub(super) fn push(&mut self, text: &str) -> u64 {
+    pub(crate) fn push(&mut self, text: &str) -> u64 {
         self.push_until(text, NOW + 14 * DAY)
     }
 
-    pub(super) fn push_until(&mut self, text: &str, expires: u64) -> u64 {
+    pub(crate) fn push_until(&mut self, text: &str, expires: u64) -> u64 {
         self.author.policy(&policy(text), expires, &self.keys).unwrap()
     }
 
-    pub(super) fn published(&self) -> DocumentBundle {
+    pub(crate) fn published(&self) -> DocumentBundle {
         DocumentBundle::parse(&self.author.bundle().to_text()).unwrap()
     }
 
-    pub(super) fn anchor(&self) -> FleetAnchor {
+    pub(crate) fn anchor(&self) -> FleetAnchor {
         let root = self.author.root();
         FleetAnchor { name: root.name.clone(), root: root.digest, from: None }
     }
 
-    pub(super) fn invite(&self, labels: &[(&str, &str)]) -> crate::SignedDocument {
+    pub(crate) fn invite(&self, labels: &[(&str, &str)]) -> crate::SignedDocument {
         let labels = labels.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
         let secret = Digest::compute(b"secret");
         let invite = Invite { id: "1".into(), labels, ephemeral: false, uses: 1, secret };
         self.author.invite(&invite, NOW + DAY, &self.keys).unwrap()
     }
 
-    pub(super) fn machine(&self) -> Membership {
+    pub(crate) fn machine(&self) -> Membership {
         begin(self.published(), &self.anchor()).unwrap()
     }
 }
 
-pub(super) fn policy(text: &str) -> PolicyPayload {
+pub(crate) fn policy(text: &str) -> PolicyPayload {
     let files = BTreeMap::from([("all.toml".to_owned(), text.to_owned())]);
     PolicyPayload { files, ..PolicyPayload::default() }
 }
 
-pub(super) fn begin(
+pub(crate) fn begin(
     offered: DocumentBundle,
     anchor: &FleetAnchor,
 ) -> Result<Membership, FleetError> {
     Membership::begin(offered, None, anchor, (NOW, "0.4.0"), |_, _| Ok(()))
 }
 
-pub(super) fn take(
+pub(crate) fn take(
     machine: &Membership,
     offered: DocumentBundle,
     anchor: &FleetAnchor,

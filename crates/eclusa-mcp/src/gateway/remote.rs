@@ -36,6 +36,9 @@ use crate::lines::MAX_LINE_BYTES;
 /// How long a server may take to turn somebody away.
 const CHALLENGE_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// How often it is looked whether somebody has logged in to a server that is down.
+const LOGIN_LOOK: Duration = Duration::from_secs(1);
+
 /// What servers at an address are shown, and where it is kept.
 pub trait Credentials: Send + Sync + 'static {
     /// The value of an environment variable that the configuration names.
@@ -85,6 +88,15 @@ pub(super) async fn connect(
     serving.await.map_err(|err: ClientInitializeError| {
         last_error.take().unwrap_or_else(|| format!("it cannot be reached: {err}"))
     })
+}
+
+/// Comes back once another token is kept for a server than before: somebody has logged in.
+pub(super) async fn logged_in_anew(server: &str, keys: &dyn Credentials) {
+    let kept = || keys.load(server).ok().flatten();
+    let before = kept();
+    while kept() == before {
+        tokio::time::sleep(LOGIN_LOOK).await;
+    }
 }
 
 /// A client that follows no redirect: what we show is for one server.
@@ -265,3 +277,6 @@ impl CredentialStore for StoredToken {
         self.save_token(None)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -298,8 +298,11 @@ impl Upstream {
             }
             // One that worked for a while gets another chance at once.
             pause = if began.elapsed() > BACK_OFF.1 { BACK_OFF.0 } else { pause };
-            sleep(pause).await;
-            pause = (pause * 2).min(BACK_OFF.1);
+            let login = remote::logged_in_anew(&self.settings.name, &*self.world.keys);
+            pause = tokio::select! {
+                () = sleep(pause) => (pause * 2).min(BACK_OFF.1),
+                () = login => BACK_OFF.0,
+            };
         }
     }
 

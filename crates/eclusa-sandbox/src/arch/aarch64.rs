@@ -24,6 +24,8 @@ pub(crate) const METADATA: [(c_long, ByPath); 0] = [];
 pub(crate) const NAMINGS: &[c_long] = &[libc::SYS_renameat, libc::SYS_renameat2, libc::SYS_linkat];
 /// There is none without directories.
 pub(crate) const LINK: Option<c_long> = None;
+/// Nor to remove a name.
+pub(crate) const UNLINK: Option<c_long> = None;
 /// There is none without directories.
 pub(crate) const RENAME: Option<c_long> = None;
 /// Calls that take paths and that only this processor has: none.

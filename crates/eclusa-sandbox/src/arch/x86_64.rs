@@ -33,6 +33,8 @@ pub(crate) const NAMINGS: &[c_long] =
     &[libc::SYS_rename, libc::SYS_renameat, libc::SYS_renameat2, libc::SYS_link, libc::SYS_linkat];
 /// The one that links without directories.
 pub(crate) const LINK: Option<c_long> = Some(libc::SYS_link);
+/// The one that removes a name without directories.
+pub(crate) const UNLINK: Option<c_long> = Some(libc::SYS_unlink);
 /// The one that renames without directories.
 pub(crate) const RENAME: Option<c_long> = Some(libc::SYS_rename);
 /// Calls that take paths and that only this processor has, and which arguments these are.

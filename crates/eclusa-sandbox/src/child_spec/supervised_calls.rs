@@ -1,7 +1,5 @@
 //! Which calls of a command wait for a supervisor.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 use libc::c_long;
@@ -15,7 +13,11 @@ use crate::plan::{Hold, Plan};
 
 /// Which calls wait for a supervisor. With namespaces renames, for help: those that cannot be helped fail
 /// as the overlay lets them fail, and harm nothing. Without them what Landlock does not hold.
-pub(super) fn held(plan: &Plan, capabilities: &HostCapabilities, own_tmp: bool) -> Vec<c_long> {
+pub(super) fn held(
+    plan: &Plan,
+    capabilities: &HostCapabilities,
+    own_tmp: Option<&OwnTmp>,
+) -> Vec<c_long> {
     if !capabilities.seccomp || !capabilities.notify {
         return Vec::new();
     }
@@ -27,31 +29,37 @@ pub(super) fn held(plan: &Plan, capabilities: &HostCapabilities, own_tmp: bool) 
     if capabilities.landlock < 6 {
         held.extend(SIGNALS);
     }
-    if own_tmp {
+    let names_tmp = own_tmp.is_some_and(OwnTmp::is_named);
+    if names_tmp {
         held.extend(path_calls());
     }
-    if own_tmp || writes(plan) {
+    if names_tmp || writes(plan) {
         held.extend(filter::metadata_calls());
     }
-    if writes(plan) {
+    if has_network(plan) {
         held.extend(SOCKETS);
     }
     held
 }
 
-/// What stands in the place of `/tmp` where there are no mounts, for a command whose words name it. Others are
-/// not slowed by it: every call with a path would wait for a supervisor.
+/// What stands in the place of `/tmp` where there are no mounts, for a command whose words name it. For others, for
+/// which every call with a path would wait for a supervisor, it holds semaphores and shared memory.
 pub(super) fn own_tmp(
     plan: &Plan,
     capabilities: &HostCapabilities,
     places: &Places,
 ) -> Option<OwnTmp> {
-    let names_it = |word: &OsString| word.as_bytes().windows(4).any(|it| it == b"/tmp");
     let answered = capabilities.seccomp && capabilities.notify;
     let is_led = answered && capabilities.namespaces == Namespaces::None;
-    let tmp = places.tmp.as_deref().filter(|_| is_led && plan.argv.iter().any(names_it))?;
+    let tmp = places.tmp.as_deref().filter(|_| is_led)?;
     let program = plan.argv.first().map(PathBuf::from);
-    Some(OwnTmp::new(tmp, places.shown_in_tmp().cloned().chain(program)))
+    let own = OwnTmp::new(tmp, &plan.argv, places.shown_in_tmp().cloned().chain(program));
+    (own.is_named() || has_network(plan)).then_some(own)
+}
+
+/// Whether a command has a network: one that only reads, and was promised no proxy, has none.
+fn has_network(plan: &Plan) -> bool {
+    writes(plan) || plan.proxy
 }
 
 /// Whether a command may write more than temporary files.

@@ -3,8 +3,8 @@
 use libc::{SYS_openat, c_long, sock_filter};
 
 use super::{
-    ALLOW, AND, AT_LEAST, EQUAL, REFUSE, Table, UNKNOWN, argument, give, jump, load, refuse_bits,
-    when,
+    ALLOW, AND, ANY_BIT, AT_LEAST, EQUAL, HOLD, REFUSE, Table, UNKNOWN, argument, give, jump, load,
+    refuse_bits, when,
 };
 use crate::arch;
 
@@ -135,6 +135,36 @@ fn no_truncation_without_writing(table: &mut Table) {
         body.extend(when(EQUAL, libc::O_TRUNC as u32, REFUSE));
         body.push(give(ALLOW));
         table.insert(call, body);
+    }
+}
+
+/// The calls by which C libraries make, find and remove semaphores and shared memory wait for a supervisor. They name a whole
+/// path, and open it as few others do, so that hardly anything else waits.
+pub(super) fn ask_for_objects(table: &mut Table) {
+    let bits = (libc::O_EXCL | libc::O_NOFOLLOW) as u32;
+    let opens = |flags: u32| {
+        let [test, wait] = when(ANY_BIT, bits, HOLD);
+        vec![load(argument(flags)), test, wait]
+    };
+    let by_path = |rest: Vec<sock_filter>| {
+        let skip = u8::try_from(rest.len()).unwrap_or(u8::MAX);
+        let mut body = vec![load(argument(0)), jump(EQUAL, libc::AT_FDCWD as u32, 0, skip)];
+        body.extend(rest);
+        body
+    };
+    let mut asked = vec![
+        (SYS_openat, by_path(opens(2))),
+        (libc::SYS_linkat, by_path(vec![give(HOLD)])),
+        (libc::SYS_unlinkat, by_path(vec![give(HOLD)])),
+    ];
+    asked.extend(arch::OPEN.map(|(call, flags)| (call, opens(flags))));
+    asked.extend([arch::LINK, arch::UNLINK].into_iter().flatten().map(|it| (it, vec![give(HOLD)])));
+    for (call, mut body) in asked {
+        // What is allowed so far comes last.
+        let before = table.entry(call).or_insert_with(|| vec![give(ALLOW)]);
+        before.pop();
+        body.push(give(ALLOW));
+        before.extend(body);
     }
 }
 

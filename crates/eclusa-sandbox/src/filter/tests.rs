@@ -26,7 +26,8 @@ fn answer(program: &[sock_filter], architecture: u32, number: u32, arguments: [u
 
 const CLOSED: Boundary = Boundary::Namespaces { sockets: false };
 const OPEN: Boundary = Boundary::Namespaces { sockets: true };
-const LANDLOCK_1: Boundary = Boundary::Landlock { version: 1, writes: true, network: false };
+const LANDLOCK_1: Boundary =
+    Boundary::Landlock { version: 1, writes: true, network: false, objects: false };
 
 fn asks(number: c_long, arguments: [u32; 6]) -> u32 {
     answer(&sandbox(CLOSED, &[]), arch::AUDIT, number as u32, arguments)
@@ -105,7 +106,10 @@ fn sockets_are_for_the_internet_inside_and_for_nobody_without_a_namespace() {
     }
     for family in [libc::AF_INET, libc::AF_INET6] {
         assert_eq!(asks(libc::SYS_socket, [family as u32, 1, 0, 0, 0, 0]), ALLOW);
-        let without = sandbox(Boundary::Landlock { version: 7, writes: true, network: false }, &[]);
+        let without = sandbox(
+            Boundary::Landlock { version: 7, writes: true, network: false, objects: false },
+            &[],
+        );
         let call = libc::SYS_socket as u32;
         assert_eq!(answer(&without, arch::AUDIT, call, [family as u32, 1, 0, 0, 0, 0]), REFUSE);
     }
@@ -138,7 +142,10 @@ fn where_no_socket_of_the_machine_shows_those_of_the_file_system_are_let_through
 fn without_namespaces_the_filter_refuses_what_landlock_lets_through() {
     let says = |version, call: c_long, arguments| {
         answer(
-            &sandbox(Boundary::Landlock { version, writes: true, network: false }, &[]),
+            &sandbox(
+                Boundary::Landlock { version, writes: true, network: false, objects: false },
+                &[],
+            ),
             arch::AUDIT,
             call as u32,
             arguments,
@@ -184,7 +191,8 @@ fn without_namespaces_the_filter_refuses_what_landlock_lets_through() {
 #[test]
 fn without_namespaces_and_without_writing_metadata_stay() {
     for (writes, expected) in [(true, ALLOW), (false, REFUSE)] {
-        let program = sandbox(Boundary::Landlock { version: 7, writes, network: false }, &[]);
+        let program =
+            sandbox(Boundary::Landlock { version: 7, writes, network: false, objects: false }, &[]);
         let says = |call, arguments| answer(&program, arch::AUDIT, call as u32, arguments);
         for call in metadata_calls() {
             assert_eq!(says(call, [0; 6]), expected, "{call}");
@@ -199,7 +207,7 @@ fn without_namespaces_and_without_writing_metadata_stay() {
 /// Without namespaces and with a supervisor: TCP, and no way past whoever looks at addresses.
 #[test]
 fn without_namespaces_sockets_lead_where_a_supervisor_says() {
-    let boundary = Boundary::Landlock { version: 7, writes: true, network: true };
+    let boundary = Boundary::Landlock { version: 7, writes: true, network: true, objects: false };
     let program = sandbox(boundary, &[libc::SYS_connect, libc::SYS_bind, libc::SYS_listen]);
     let says = |call: c_long, arguments| answer(&program, arch::AUDIT, call as u32, arguments);
     let socket = |family: i32, kind: i32, protocol: i32| {

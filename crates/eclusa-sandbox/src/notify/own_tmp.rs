@@ -3,7 +3,7 @@
 //! command reaches in the other directory it may reach by that name as well.
 
 use std::{
-    ffi::{CStr, OsStr},
+    ffi::{CStr, OsStr, OsString},
     fs::File,
     os::{
         fd::OwnedFd,
@@ -18,8 +18,10 @@ use super::{
 };
 use crate::arch;
 
-/// What the directory of a session stands in for.
-const PLACES: [&str; 2] = ["/tmp", "/var/tmp"];
+/// What the directory of a session stands in for where a command names it.
+const PLACES: [&str; 3] = ["/tmp", "/var/tmp", OBJECTS];
+/// Where the C library keeps semaphores and shared memory, which no command names.
+const OBJECTS: &str = "/dev/shm";
 /// The longest path that the kernel takes, with its end.
 const PATH_MAX: usize = 4096;
 
@@ -76,6 +78,8 @@ fn paths_of(number: i64) -> &'static [usize] {
 #[derive(Debug)]
 pub(crate) struct OwnTmp {
     to: PathBuf,
+    /// Whether all of [`PLACES`] are led there, or semaphores and shared memory alone.
+    is_named: bool,
     /// Places in the machine's `/tmp` that the command sees where they are.
     shown: Vec<PathBuf>,
     /// The thread whose call could not be led elsewhere, and is made again as it was.
@@ -83,11 +87,24 @@ pub(crate) struct OwnTmp {
 }
 
 impl OwnTmp {
-    /// A directory in the place of `/tmp`, in which the command sees these places as they are.
-    pub(crate) fn new(to: &Path, shown: impl Iterator<Item = PathBuf>) -> OwnTmp {
-        let shown = shown.filter(|it| beneath(it.as_os_str().as_bytes()).is_some());
+    /// A directory in the place of `/tmp`, for these words, in which the command sees these places as they are.
+    pub(crate) fn new(
+        to: &Path,
+        words: &[OsString],
+        shown: impl Iterator<Item = PathBuf>,
+    ) -> OwnTmp {
+        let names = |word: &OsString, place: &str| {
+            word.as_bytes().windows(place.len()).any(|it| it == place.as_bytes())
+        };
+        let is_named = words.iter().any(|word| PLACES.iter().any(|it| names(word, it)));
+        let shown = shown.filter(|it| beneath(it.as_os_str().as_bytes(), &PLACES).is_some());
         let shown = shown.chain([to.to_owned()]).collect();
-        OwnTmp { to: to.to_owned(), shown, failed: None }
+        OwnTmp { to: to.to_owned(), is_named, shown, failed: None }
+    }
+
+    /// Whether the command names a place that it stands in for, so that every call with a path is looked at.
+    pub(crate) fn is_named(&self) -> bool {
+        self.is_named
     }
 
     /// Whether a call named `/tmp`, and is made again with other paths. It needs no answer then.
@@ -119,7 +136,8 @@ impl OwnTmp {
 
     /// The path that is taken instead, with its end.
     fn instead_of(&self, said: &[u8]) -> Option<Vec<u8>> {
-        let rest = beneath(said)?;
+        let places = if self.is_named { &PLACES[..] } else { &[OBJECTS] };
+        let rest = beneath(said, places)?;
         let path = Path::new(OsStr::from_bytes(said));
         let is_beneath = rest.iter().any(|it| *it != b'/');
         let is_shown = |it: &PathBuf| path.starts_with(it) || (is_beneath && it.starts_with(path));
@@ -131,8 +149,8 @@ impl OwnTmp {
 }
 
 /// What follows the place in a path that the directory of a session stands in for.
-fn beneath(path: &[u8]) -> Option<&[u8]> {
-    let rest = PLACES.iter().find_map(|it| path.strip_prefix(it.as_bytes()))?;
+fn beneath<'a>(path: &'a [u8], places: &[&str]) -> Option<&'a [u8]> {
+    let rest = places.iter().find_map(|it| path.strip_prefix(it.as_bytes()))?;
     (rest.is_empty() || rest.starts_with(b"/")).then_some(rest)
 }
 

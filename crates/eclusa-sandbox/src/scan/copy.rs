@@ -6,7 +6,6 @@ use std::{
     ffi::{CStr, CString},
     fs::File,
     io::{self, Read as _},
-    mem::MaybeUninit,
     os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
     path::{Path, PathBuf},
     time::Instant,
@@ -17,9 +16,11 @@ use rustix::fs::{
     flistxattr, fsetxattr, fstat, futimens, mkdirat, mknodat, openat, readlinkat, statat,
     symlinkat,
 };
+use rustix::io::Errno;
 
-/// The longest list of names, and the longest value, of extended attributes.
+/// The longest list of names, and the longest value, of extended attributes; and how long most are at most.
 const MAX_ATTRIBUTES: usize = 64 << 10;
+const FEW_ATTRIBUTES: usize = 512;
 
 /// The most directories that are held open while a layer is listed.
 const MAX_OPEN: usize = 500;
@@ -138,21 +139,33 @@ fn copy_file(
     finish(&OwnedFd::from(source), &OwnedFd::from(target), &about, false)
 }
 
+/// What a call writes into a buffer, of which most need little.
+fn read_attribute(
+    call: impl Fn(&mut [u8]) -> rustix::io::Result<usize>,
+) -> rustix::io::Result<Vec<u8>> {
+    let mut few = [0_u8; FEW_ATTRIBUTES];
+    match call(&mut few) {
+        Ok(length) => Ok(few.get(..length).unwrap_or_default().to_vec()),
+        Err(Errno::RANGE) => {
+            let mut all = vec![0_u8; MAX_ATTRIBUTES];
+            let length = call(&mut all)?;
+            all.truncate(length);
+            Ok(all)
+        }
+        Err(err) => Err(err),
+    }
+}
+
 /// Gives the copy the attributes, the times and the mode of the original; not that it hides what lies below.
 fn finish(from: &OwnedFd, to: &OwnedFd, about: &Stat, hides_nothing: bool) -> io::Result<()> {
-    let mut names = vec![0_u8; MAX_ATTRIBUTES];
     // A filesystem without attributes has none to copy.
-    let listed = flistxattr(from, &mut names[..]).unwrap_or(0);
-    names.truncate(listed);
-    let mut value = Vec::new();
+    let names = read_attribute(|into| flistxattr(from, into)).unwrap_or_default();
     for name in names.split_inclusive(|it| *it == 0) {
         let Ok(name) = CStr::from_bytes_with_nul(name) else { continue };
         if hides_nothing && name.to_bytes().ends_with(b"overlay.opaque") {
             continue;
         }
-        value.resize(MAX_ATTRIBUTES, MaybeUninit::new(0));
-        let got = fgetxattr(from, name, &mut value[..]).map(|(it, _)| it.to_vec());
-        if let Ok(got) = got {
+        if let Ok(got) = read_attribute(|into| fgetxattr(from, name, into)) {
             fsetxattr(to, name, &got, rustix::fs::XattrFlags::empty())?;
         }
     }

@@ -1,6 +1,10 @@
 //! Makes what lies in the upper layer ready to be taken into the workspace.
 
-use std::{ffi::OsStr, os::fd::OwnedFd, path::Path};
+use std::{
+    ffi::OsStr,
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+};
 
 use rustix::{fs::AtFlags, io::Errno};
 
@@ -18,10 +22,11 @@ impl LayerScan {
     /// the layer can be taken from and discarded, but not read back again: moves and the modes of
     /// directories are known to `effects` only.
     pub fn release(&self, effects: &mut Effects) -> Result<(), ScanError> {
+        let mut last = None;
         for entry in &mut effects.entries {
             let path = &entry.path;
             match &mut entry.after {
-                Some(ScannedNode::File(file)) => self.free(path, file)?,
+                Some(ScannedNode::File(file)) => self.free(path, file, &mut last)?,
                 Some(ScannedNode::Directory { .. }) => {
                     self.open_up(path).map_err(ScanError::at("open", path))?;
                 }
@@ -31,17 +36,29 @@ impl LayerScan {
         Ok(())
     }
 
-    fn free(&self, path: &Path, file: &mut ScannedFile) -> Result<(), ScanError> {
+    fn free(
+        &self,
+        path: &Path,
+        file: &mut ScannedFile,
+        last: &mut Option<(PathBuf, OwnedFd)>,
+    ) -> Result<(), ScanError> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(ScanError::Disturbed(path.to_owned()));
         };
-        let dir = self.open_parents(parent).map_err(ScanError::at("open", parent))?;
-        let look = Look::at(&dir, name).map_err(ScanError::at("look at", path))?;
+        // Files of a directory come one after another.
+        let (_, dir) = match last.take().filter(|(at, _)| at == parent) {
+            Some(open) => last.insert(open),
+            None => {
+                let dir = self.open_parents(parent).map_err(ScanError::at("open", parent))?;
+                last.insert((parent.to_owned(), dir))
+            }
+        };
+        let look = Look::at(&*dir, name).map_err(ScanError::at("look at", path))?;
         let Some(look) = look.filter(|it| is_still(it, file)) else {
             return Err(ScanError::Disturbed(path.to_owned()));
         };
         let failed = ScanError::at("remove an attribute of", path);
-        let now = strip(&dir, name, &look).map_err(failed)?;
+        let now = strip(dir, name, &look).map_err(failed)?;
         file.stamp = now.stamp;
         Ok(())
     }

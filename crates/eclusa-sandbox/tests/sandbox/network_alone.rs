@@ -70,11 +70,26 @@ END"#;
 /// As where commands have one network namespace together.
 #[test]
 fn a_server_is_reached_by_the_commands_that_share_servers_and_by_no_others() {
+    served_by(|_| {});
+}
+
+/// As a command in the background at level `snapshot`.
+#[test]
+fn a_server_may_write_nothing() {
+    served_by(|plan| {
+        plan.write.clear();
+        plan.proxy = true;
+    });
+}
+
+/// Starts a server by a plan that is changed so, and calls it by others.
+fn served_by(change: impl FnOnce(&mut Plan)) {
     let (machine, world, servers) = (machine(), World::new(), OwnServers::default());
     let text = r#"perl -MIO::Socket -e '$| = 1; $l = IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1") or die $!;
         print $l->sockport, "\n"; while ($c = $l->accept) { print $c "served\n"; close $c }'"#;
     let mut plan = writing(&world, text, &machine);
     plan.servers = servers.clone();
+    change(&mut plan);
     let (tell, told) = mpsc::channel();
     let server = Sandbox::spawn(&plan, &machine, move |it| drop(tell.send(it.to_vec()))).unwrap();
     let mut port = String::new();

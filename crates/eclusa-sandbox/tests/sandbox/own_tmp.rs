@@ -50,6 +50,28 @@ fn a_command_that_names_tmp_has_that_of_its_session() {
     }
 }
 
+/// Semaphores and shared memory, as C libraries make, find and remove them, of a command that names neither.
+#[test]
+fn objects_with_names_are_those_of_the_session() {
+    let (machine, name) = (machine(), own_name());
+    let text = r#"perl -MFcntl -e '$n = "/dev" . "/shm/NAME"; sysopen(F, "$n-a", O_RDWR | O_CREAT | O_EXCL) or die $!;
+        print F "made\n"; close F; link "$n-a", "$n-b" or die $!;
+        sysopen(F, "$n-b", O_RDWR | O_NOFOLLOW) or die $!; print <F>'
+        ! command -v python3 > /dev/null || python3 -B -c 'import multiprocessing as it
+with it.get_context("fork").Pool(2) as pool: assert pool.map(abs, [-1, 2]) == [1, 2]'"#;
+    for version in VERSIONS {
+        let (older, world) = (machine.clone().with_landlock(version), World::new());
+        let exit = run(&world, world.in_place(&text.replace("NAME", &name)), &older);
+        assert_eq!(exit.output.text(), "made\n", "with Landlock {version}");
+        assert_eq!(world.read(&format!("tmp/{name}-b")), "made\n");
+        // One that only reads makes none, and the machine has none of them.
+        let exit = run(&world, world.read_only(&text.replace("NAME", &name)), &older);
+        assert!(exit.output.text().contains("Permission denied"), "{}", exit.output.text());
+        let left = std::fs::read_dir("/dev/shm").unwrap().flatten();
+        assert!(!left.into_iter().any(|it| it.file_name().to_string_lossy().contains(&name)));
+    }
+}
+
 /// What is looked up for a command is held as ever.
 #[test]
 fn whoever_names_tmp_changes_nothing_outside() {

@@ -8,6 +8,9 @@ use super::{Paint, Style, sanitize};
 /// More lines than this in a row are not compared word by word.
 const MAX_RUN: usize = 200;
 
+/// Stands where lines of a file are left out.
+pub const BETWEEN_HUNKS: &str = "⋮";
+
 impl Paint {
     /// The lines, each in its colour and harmless.
     pub fn diff(self, lines: &[&str]) -> Vec<String> {
@@ -42,6 +45,7 @@ pub fn style(line: &str) -> Style {
         [b'@', ..] | [b'#', ..] | [b'\\', ..] => Style::Faint,
         [b'*', ..] => Style::Strong,
         [b'!', ..] => Style::Warn,
+        _ if line == BETWEEN_HUNKS => Style::Faint,
         _ => Style::Plain,
     }
 }

@@ -3,9 +3,11 @@
 
 use std::{io::IsTerminal, os::fd::AsFd};
 
+use eclusa::workspace::LineNumbers;
+
 use super::{
     Paint, Style,
-    diff_lines::{changed_words, style},
+    diff_lines::{BETWEEN_HUNKS, changed_words, style},
     layout, sanitize, size_of,
 };
 
@@ -35,10 +37,16 @@ struct FileLines<'a> {
 
 /// A line of a file with its numbers before and after.
 struct NumberedLine<'a> {
-    old: Option<u64>,
-    new: Option<u64>,
+    numbers: LineNumbers,
     line: &'a str,
     painted: String,
+}
+
+impl NumberedLine<'_> {
+    /// It is on one side alone.
+    fn is_changed(&self) -> bool {
+        self.numbers.old.is_some() != self.numbers.new.is_some()
+    }
 }
 
 impl DiffView {
@@ -102,41 +110,33 @@ impl DiffView {
 
     fn numbered(self, lines: &[&str], columns: usize, shown: &mut Vec<String>) {
         let mut hunk: Vec<NumberedLine<'_>> = Vec::new();
-        let marks = changed_words(lines);
-        let (mut old, mut new, mut hunks) = (0, 0, 0);
-        for (line, mark) in lines.iter().zip(marks) {
-            if let Some(begins) = hunk_begins(line) {
-                self.hunk(&hunk, columns, shown);
+        let mut hunks = 0;
+        let all = LineNumbers::of(lines);
+        // Below each other in all of a file.
+        let digits = LineNumbers::digits(&all);
+        for ((line, mark), numbers) in lines.iter().zip(changed_words(lines)).zip(all) {
+            if numbers.begins_hunk {
+                self.hunk(&hunk, digits, columns, shown);
                 hunk.clear();
                 hunks += 1;
                 if hunks > 1 {
-                    shown.push(self.paint.text(Style::Faint, "⋮").into_owned());
+                    shown.push(self.paint.text(Style::Faint, BETWEEN_HUNKS).into_owned());
                 }
-                (old, new) = begins;
                 continue;
             }
             let painted = self.paint.marked(style(line), line, mark).into_owned();
-            let (is_old, is_new) = match line.as_bytes().first() {
-                Some(b'-') => (true, false),
-                Some(b'+') => (false, true),
-                Some(b' ') => (true, true),
-                _ => (false, false),
-            };
-            hunk.push(NumberedLine {
-                old: is_old.then_some(old),
-                new: is_new.then_some(new),
-                line,
-                painted,
-            });
-            old += u64::from(is_old);
-            new += u64::from(is_new);
+            hunk.push(NumberedLine { numbers, line, painted });
         }
-        self.hunk(&hunk, columns, shown);
+        self.hunk(&hunk, digits, columns, shown);
     }
 
-    fn hunk(self, lines: &[NumberedLine<'_>], columns: usize, shown: &mut Vec<String>) {
-        let last = lines.iter().flat_map(|it| [it.old, it.new]).flatten().max().unwrap_or_default();
-        let digits = last.to_string().len();
+    fn hunk(
+        self,
+        lines: &[NumberedLine<'_>],
+        digits: usize,
+        columns: usize,
+        shown: &mut Vec<String>,
+    ) {
         let half = columns.saturating_sub(3) / 2;
         let room = half.saturating_sub(digits + 1);
         let fits = lines.iter().all(|it| layout::width(it.line) <= room);
@@ -144,8 +144,7 @@ impl DiffView {
             return self.beside(lines, digits, room, shown);
         }
         for it in lines {
-            let number = |it: Option<u64>| it.map(|it| it.to_string()).unwrap_or_default();
-            let gutter = format!("{:>digits$} {:>digits$} │", number(it.old), number(it.new));
+            let gutter = format!("{} │", it.numbers.gutter(digits));
             shown.push(format!("{}{}", self.paint.text(Style::Faint, &gutter), it.painted));
         }
     }
@@ -160,15 +159,15 @@ impl DiffView {
     ) {
         let mut rest = lines.iter().peekable();
         while let Some(first) = rest.peek() {
-            if first.old.is_some() == first.new.is_some() {
+            if !first.is_changed() {
                 if let Some(same) = rest.next() {
                     shown.push(self.pair(Some(same), Some(same), digits, room));
                 }
                 continue;
             }
             let (mut gone, mut come) = (Vec::new(), Vec::new());
-            while let Some(it) = rest.next_if(|it| it.old.is_some() != it.new.is_some()) {
-                if it.old.is_some() { gone.push(it) } else { come.push(it) }
+            while let Some(it) = rest.next_if(|it| it.is_changed()) {
+                if it.numbers.old.is_some() { gone.push(it) } else { come.push(it) }
             }
             for at in 0..gone.len().max(come.len()) {
                 shown.push(self.pair(gone.get(at).copied(), come.get(at).copied(), digits, room));
@@ -192,8 +191,10 @@ impl DiffView {
             format!("{}{text}{gap}", self.paint.text(Style::Faint, &gutter))
         };
         let bar = self.paint.text(Style::Faint, " │ ").into_owned();
-        let (left, right) =
-            (side(old, old.and_then(|it| it.old)), side(new, new.and_then(|it| it.new)));
+        let (left, right) = (
+            side(old, old.and_then(|it| it.numbers.old)),
+            side(new, new.and_then(|it| it.numbers.new)),
+        );
         format!("{left}{bar}{right}").trim_end().to_owned()
     }
 }
@@ -211,14 +212,6 @@ fn split(lines: &[String]) -> (Vec<&str>, Vec<FileLines<'_>>) {
         }
     }
     (before, files)
-}
-
-/// The first lines before and after of a hunk that begins here: `@@ -1,3 +1,4 @@`.
-fn hunk_begins(line: &str) -> Option<(u64, u64)> {
-    let mut words = line.strip_prefix("@@ -")?.split([' ', ',']);
-    let old = words.next()?.parse().ok()?;
-    let new = words.find_map(|it| it.strip_prefix('+'))?.parse().ok()?;
-    Some((old, new))
 }
 
 #[cfg(test)]

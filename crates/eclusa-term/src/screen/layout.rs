@@ -6,6 +6,9 @@ const MIN_COLUMN: usize = 8;
 /// The narrowest that a text is broken to.
 const MIN_TEXT: usize = 20;
 
+/// What a text that stands below its name begins with.
+const BELOW: &str = "    ";
+
 /// The space between two columns.
 const GAP: usize = 2;
 
@@ -109,6 +112,18 @@ pub fn wrap(line: &str, columns: usize) -> Vec<String> {
     pieces
 }
 
+/// A question for a line that is typed behind it, broken between words, with room for a letter. Its last word and the
+/// answers stay together where they fit a line.
+pub fn prompt(text: &str, columns: usize) -> String {
+    const TOGETHER: &str = "\u{a0}[";
+    let (text, room) = (text.trim_end(), columns.saturating_sub(" y".len()));
+    let pieces = wrap(&text.replace(" [", TOGETHER), room);
+    match pieces.iter().all(|it| width(it) <= room) {
+        true => pieces.join("\n").replace(TOGETHER, " ["),
+        false => wrap(text, room).join("\n"),
+    }
+}
+
 /// A text that is no wider than this; what was cut off is marked.
 pub fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
@@ -162,7 +177,12 @@ pub fn fill(text: &str, columns: usize) -> Vec<String> {
 /// A line that begins with `head`, broken between words; what follows stands below the text.
 pub fn hang(head: &str, text: &str, columns: usize) -> Vec<String> {
     let indent = " ".repeat(width(head));
-    let pieces = wrap(text, columns.saturating_sub(indent.len()).max(MIN_TEXT));
+    let room = columns.saturating_sub(indent.len());
+    if room < MIN_TEXT {
+        // Beside the head there is no room.
+        return wrap(&format!("{head}{text}"), columns);
+    }
+    let pieces = wrap(text, room);
     let head = std::iter::once(head).chain(std::iter::repeat(indent.as_str()));
     head.zip(pieces).map(|(head, piece)| format!("{head}{piece}")).collect()
 }
@@ -171,8 +191,17 @@ pub fn hang(head: &str, text: &str, columns: usize) -> Vec<String> {
 pub fn details(rows: &[Vec<String>], columns: usize) -> Vec<String> {
     let name = |row: &Vec<String>| row.first().cloned().unwrap_or_default();
     let widest = rows.iter().map(|it| width(&name(it))).max().unwrap_or_default();
-    let room = columns.saturating_sub(widest + GAP).max(MIN_TEXT);
+    let room = columns.saturating_sub(widest + GAP);
     let mut lines = Vec::new();
+    if room < MIN_TEXT {
+        // Beside the names there is no room: each text stands below its name.
+        for row in rows {
+            lines.extend(wrap(&name(row), columns));
+            let text = format!("{BELOW}{}", row.get(1).map_or("", String::as_str));
+            lines.extend(wrap(&text, columns));
+        }
+        return lines;
+    }
     for row in rows {
         let mut name = name(row);
         for piece in fill(row.get(1).map_or("", String::as_str), room) {

@@ -1,7 +1,7 @@
 //! What reaches a terminal: harmless, wrapped, cut to its width.
 
 use super::{
-    layout::{cut, details, fill, hang, table, width, wrap},
+    layout::{cut, details, fill, hang, prompt, table, width, wrap},
     *,
 };
 
@@ -40,6 +40,20 @@ fn what_does_not_fit_goes_on_below_itself() {
     let rows = [["  a", "one two three four five six"], ["  long", "x"]];
     let rows = rows.map(|it| it.map(str::to_owned).to_vec());
     assert_eq!(details(&rows, 30), ["  a     one two three four", "        five six", "  long  x"]);
+    // Where there is no room beside the names, below them.
+    let narrow = ["  a", "    one two three", "    four five six", "  long", "    x"];
+    assert_eq!(details(&rows, 20), narrow);
+    assert_eq!(hang("  ask  ", "because it is so", 20), ["  ask because it is", "  so"]);
+}
+
+#[test]
+fn a_question_keeps_its_answers_beside_its_last_word_where_they_fit() {
+    assert_eq!(prompt("Apply these changes? [y/n] ", 80), "Apply these changes? [y/n]");
+    assert_eq!(prompt("Apply these changes? [y/n] ", 20), "Apply these\nchanges? [y/n]");
+    assert_eq!(
+        prompt("Apply these changes? [y/n/s/A/q/?]", 20),
+        "Apply these\nchanges?\n[y/n/s/A/q/?]"
+    );
 }
 
 #[test]

@@ -17,6 +17,8 @@ use rustix::{
     termios::{QueueSelector, tcflush},
 };
 
+use crate::screen::size_of;
+
 /// How often somebody who waits for keys looks whether anybody still waits for the answer.
 const POLL: Duration = Duration::from_millis(100);
 
@@ -30,6 +32,8 @@ const TOGETHER: Duration = Duration::from_millis(20);
 pub(super) struct KeyReader {
     tty: File,
     given_up: Arc<AtomicBool>,
+    /// The size that whoever asks has written for, where they want to know that it changed.
+    size: Option<(usize, usize)>,
 }
 
 /// What came.
@@ -41,11 +45,18 @@ pub(super) enum TypedLine {
     End,
     /// Nobody waits for the answer any more.
     GivenUp,
+    /// The terminal has another size now.
+    Resized,
 }
 
 impl KeyReader {
     pub(super) fn new(tty: OwnedFd, given_up: Arc<AtomicBool>) -> KeyReader {
-        KeyReader { tty: File::from(tty), given_up }
+        KeyReader { tty: File::from(tty), given_up, size: None }
+    }
+
+    /// The same, which also tells when the terminal has got another size.
+    pub(super) fn watching_size(self) -> KeyReader {
+        KeyReader { size: size_of(&self.tty), ..self }
     }
 
     /// Forgets what was typed before now: it was no answer to a question that was not there.
@@ -63,11 +74,19 @@ impl KeyReader {
     /// The next line.
     pub(super) fn line(&mut self) -> io::Result<TypedLine> {
         let mut line = Vec::new();
+        let mut before = self.size;
         loop {
             if self.given_up.load(Ordering::Acquire) {
                 return Ok(TypedLine::GivenUp);
             }
             if !self.ready()? {
+                // While somebody pulls at the window it changes all the time: it counts once it stays.
+                let now = self.size.and(size_of(&self.tty));
+                if now != self.size && now == before {
+                    self.size = now;
+                    return Ok(TypedLine::Resized);
+                }
+                before = now;
                 continue;
             }
             // A terminal hands out one line at a time at most.
@@ -87,6 +106,9 @@ impl KeyReader {
     /// an answer.
     pub(super) fn answer(&mut self) -> io::Result<TypedLine> {
         let line = self.line()?;
+        if !matches!(line, TypedLine::Line(_)) {
+            return Ok(line);
+        }
         // The end of the input is no second line.
         let more = self.ready_within(TOGETHER)? && ioctl_fionread(&self.tty).is_ok_and(|it| it > 0);
         if !more {

@@ -7,7 +7,12 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 
-use eclusa::{Answer, Question, approve::Role, one_line, render};
+use eclusa::{
+    Answer, Question,
+    approve::{Line, Role},
+    one_line, render,
+    workspace::LineNumbers,
+};
 use eclusa_config::rule_text;
 
 use super::{
@@ -22,6 +27,12 @@ use crate::screen::{Paint, Style, diff_lines, diff_view::DiffView, layout, size_
 
 /// How wide a terminal is that does not say.
 const DEFAULT_COLUMNS: usize = 80;
+
+/// From this width on lines of files have their numbers.
+const MIN_NUMBERED: usize = 40;
+
+/// How wide the key of an answer is, with the space around it.
+const ANSWER_KEY: usize = "  y  ".len();
 
 /// What is said to the model where the input ended (Ctrl-D) and nobody had answered.
 pub(super) const NO_ANSWER: &str = "the input ended without an answer";
@@ -55,20 +66,16 @@ impl Prompt {
         rules: AlwaysRules,
         given_up: Arc<AtomicBool>,
     ) -> Prompt {
-        let stderr = io::stderr();
-        let (columns, rows) = match size_of(&stderr) {
-            Some((columns, rows)) => (columns, Some(rows).filter(|it| *it > 0)),
-            None => (DEFAULT_COLUMNS, None),
-        };
-        let paint = Paint::on(&stderr);
-        let keys = KeyReader::new(tty, given_up);
+        let (columns, rows) = size();
+        let paint = Paint::on(&io::stderr());
+        let keys = KeyReader::new(tty, given_up).watching_size();
         Prompt { question, keys, rules, paint, columns, rows, picks: Vec::new() }
     }
 
     /// Asks until there is an answer. Enter alone is none; the end of the input is a no.
     pub(super) fn ask(mut self) -> io::Result<Answer> {
         let _terminal = spinner::pause();
-        let whole = self.show()?;
+        let mut whole = self.show()?;
         self.keys.settle()?;
         loop {
             let choices = self.choices(whole);
@@ -76,8 +83,15 @@ impl Prompt {
                 Some(_) => Phrase::ApplyChanges.text(),
                 None => Phrase::RunIt.text(),
             };
-            let Some(line) = self.read_alone(&format!("{what} [{choices}] "))? else {
-                return Ok(Answer::No(NO_ANSWER.to_owned()));
+            let line = match self.typed(&format!("{what} [{choices}] "), KeyReader::answer)? {
+                TypedLine::Line(line) => line,
+                TypedLine::Resized => {
+                    whole = self.show()?;
+                    continue;
+                }
+                TypedLine::End | TypedLine::GivenUp => {
+                    return Ok(Answer::No(NO_ANSWER.to_owned()));
+                }
             };
             let answer = match line.to_lowercase().as_str() {
                 _ if line == "A" && self.question.offers_edits() => Some(Answer::Edits),
@@ -135,7 +149,10 @@ impl Prompt {
     /// The question in lines of the terminal's width, without what the answers mean.
     fn lines(&self) -> Vec<ShownLine> {
         let mut shown = Vec::new();
-        let all = render(&self.question).lines;
+        let mut all = render(&self.question).lines;
+        if self.paint.is_on() && self.columns >= MIN_NUMBERED {
+            number(&mut all);
+        }
         let next_roles = all.iter().skip(1).map(|it| Some(it.role)).chain([None]);
         for (line, next) in all.iter().zip(next_roles) {
             // What the answers mean is for whoever asks for it, and so is its title.
@@ -149,7 +166,10 @@ impl Prompt {
                 _ => Style::Plain,
             };
             // Wrapped by the renderer, not by the terminal: every line keeps its bar.
-            let pieces = line.wrapped(self.columns);
+            let pieces = match &line.text {
+                Some(_) => line.wrapped(self.columns),
+                None => broken(&line.label, self.columns),
+            };
             shown.extend(pieces.into_iter().map(|piece| (line.role, style, piece)));
         }
         shown
@@ -166,9 +186,10 @@ impl Prompt {
             lines.iter().map(|it| it.2.get(behind_bar(it)..).unwrap_or_default()).collect();
         let marks = diff_lines::changed_words(&texts);
         let painted = lines.iter().zip(marks).map(|(line, mark)| {
-            let before = behind_bar(line);
-            let mark = mark.map(|it| it.start + before..it.end + before);
-            self.paint.marked(line.1, &line.2, mark).into_owned()
+            let (gutter, text) = line.2.split_at_checked(behind_bar(line)).unwrap_or(("", &line.2));
+            let (gutter, text) = if text.is_empty() { (text, gutter) } else { (gutter, text) };
+            let painted = self.paint.marked(line.1, text, mark);
+            format!("{}{painted}", self.paint.text(Style::Faint, gutter))
         });
         painted.collect()
     }
@@ -213,33 +234,36 @@ impl Prompt {
 
     /// Asks for a line; `None` when there will be none.
     pub(super) fn read(&mut self, prompt: &str) -> io::Result<Option<String>> {
-        self.prompt(prompt)?;
-        let line = self.keys.line()?;
-        Prompt::text_of(line)
-    }
-
-    /// The same for an answer, which no line of a paste is.
-    fn read_alone(&mut self, prompt: &str) -> io::Result<Option<String>> {
-        self.prompt(prompt)?;
-        let line = self.keys.answer()?;
-        Prompt::text_of(line)
-    }
-
-    fn prompt(&self, prompt: &str) -> io::Result<()> {
-        let mut out = io::stderr().lock();
-        write!(out, "{}", self.paint.text(Style::Strong, prompt))?;
-        out.flush()
-    }
-
-    fn text_of(line: TypedLine) -> io::Result<Option<String>> {
-        Ok(match line {
-            TypedLine::Line(line) => Some(line),
-            TypedLine::End => {
-                writeln!(io::stderr())?;
-                None
+        loop {
+            match self.typed(prompt, KeyReader::line)? {
+                TypedLine::Line(line) => return Ok(Some(line)),
+                TypedLine::End | TypedLine::GivenUp => return Ok(None),
+                TypedLine::Resized => {}
             }
-            TypedLine::GivenUp => None,
-        })
+        }
+    }
+
+    /// What comes of asking for a line. Where the terminal got another size, what is said next is for that.
+    fn typed(
+        &mut self,
+        prompt: &str,
+        next: fn(&mut KeyReader) -> io::Result<TypedLine>,
+    ) -> io::Result<TypedLine> {
+        let mut out = io::stderr().lock();
+        let prompt = layout::prompt(prompt, self.columns);
+        write!(out, "{} ", self.paint.text(Style::Strong, &prompt))?;
+        out.flush()?;
+        drop(out);
+        let typed = next(&mut self.keys)?;
+        match typed {
+            TypedLine::End => writeln!(io::stderr())?,
+            TypedLine::Resized => {
+                writeln!(io::stderr())?;
+                (self.columns, self.rows) = size();
+            }
+            TypedLine::Line(_) | TypedLine::GivenUp => {}
+        }
+        Ok(typed)
     }
 
     pub(super) fn write_line(&self, line: &str) -> io::Result<()> {
@@ -305,7 +329,10 @@ impl Prompt {
         for line in render(&self.question).lines {
             let offered = !line.label.contains("is not offered");
             if line.role == Role::Answer && offered {
-                self.say(Style::Plain, &line.to_string())?;
+                let (key, meaning) = line.label.split_at_checked(ANSWER_KEY).unwrap_or_default();
+                for line in layout::hang(key, meaning, self.columns) {
+                    self.write_line(&line)?;
+                }
             }
         }
         if self.question.made().is_some() {
@@ -316,4 +343,48 @@ impl Prompt {
         }
         Ok(None)
     }
+}
+
+/// A line of ours, broken between words. Only its first piece begins where lines begin: a name that somebody else chose
+/// may be in the others.
+fn broken(line: &str, columns: usize) -> Vec<String> {
+    const INDENT: &str = "    ";
+    if layout::width(line) <= columns {
+        return vec![line.to_owned()];
+    }
+    let pieces = layout::wrap(line, columns.saturating_sub(INDENT.len()));
+    let indents = std::iter::once("").chain(std::iter::repeat(INDENT));
+    indents.zip(pieces).map(|(indent, piece)| format!("{indent}{piece}")).collect()
+}
+
+/// How wide and how high the terminal is.
+fn size() -> (usize, Option<usize>) {
+    match size_of(&io::stderr()) {
+        Some((columns, rows)) => (columns, Some(rows).filter(|it| *it > 0)),
+        None => (DEFAULT_COLUMNS, None),
+    }
+}
+
+/// Gives lines of files their numbers, and takes away what says the same in another way.
+fn number(all: &mut Vec<Line>) {
+    let is_change = |it: &Line| it.role == Role::Change;
+    let changes: Vec<&str> =
+        all.iter().filter(|it| is_change(it)).map(|it| it.text.as_deref().unwrap_or("")).collect();
+    let numbers = LineNumbers::of(&changes);
+    let digits = LineNumbers::digits(&numbers);
+    let mut numbers = numbers.into_iter();
+    let mut first_of_file = true;
+    all.retain_mut(|line| {
+        if !is_change(line) {
+            return true;
+        }
+        let its = numbers.next().unwrap_or_default();
+        line.label = its.gutter(digits);
+        if !its.begins_hunk {
+            first_of_file = its.old.is_none() && its.new.is_none();
+            return true;
+        }
+        line.text = Some(diff_lines::BETWEEN_HUNKS.to_owned());
+        !std::mem::replace(&mut first_of_file, false)
+    });
 }

@@ -102,7 +102,7 @@ pub(super) fn output(
         How::Code(code) => (Some(code), None),
         How::Signal(signal) => (None, Some(signal)),
     };
-    let data = json!({
+    let mut data = json!({
         "exit_code": code,
         "signal": signal,
         "timed_out": exit.ended == Some(Ended::Time),
@@ -118,6 +118,9 @@ pub(super) fn output(
         "refused": refused,
         "live": live,
     });
+    if let (Some(fields), true) = (data.as_object_mut(), exit.left > 0) {
+        fields.insert("ended_processes".to_owned(), exit.left.into());
+    }
     let error = failure(&exit, wording);
     let mut sandbox = held(level, &live);
     if !opened.is_empty() {
@@ -283,7 +286,7 @@ pub(super) fn started(view: &JobView, hint: &str, sandboxes: &Sandboxes) -> Outp
         WriteTracking::Overlay => {
             "its changes to the workspace are not applied, and kept at its end"
         }
-        WriteTracking::Snapshot => "it cannot write to the workspace",
+        WriteTracking::Snapshot => "it cannot write to the workspace, but for build output",
         WriteTracking::Nothing => "its changes to the workspace are applied at once",
     };
     let text = format!("started: {}; {hint}; {writes}", view.goes_on());

@@ -2,12 +2,19 @@
 
 use std::path::Path;
 
-use eclusa::{Touch, Workspace, settings::RequiredEnforcement, workspace::IoFailure};
+use eclusa::{
+    Touch, Workspace,
+    settings::RequiredEnforcement,
+    workspace::{IoFailure, LiveDirectories, SnapshotError, SnapshotOptions},
+};
 use eclusa_sandbox::{
-    Enforcement, Missing, Signing, StagingMethod, git_signing, personal_git_settings,
+    Enforcement, Missing, Plan, Signing, StagingMethod, git_signing, personal_git_settings,
 };
 
-use super::{SandboxSettings, Sandboxes, Writes};
+use super::{CommandOrder, RunError, SandboxSettings, Sandboxes, Writes};
+
+/// Of so many directories that are written at once a command in the background may write to: each is opened beforehand.
+const MAX_LIVE: usize = 24;
 
 /// How what a command writes to the workspace is kept in hand here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +56,25 @@ impl Sandboxes {
     /// The workspace, with what is kept of it in the state.
     pub(super) fn workspace(&self) -> Result<Workspace, IoFailure> {
         Workspace::attach(&self.settings().root, &self.settings().state)
+    }
+
+    /// Lets a plan write outside of the workspace, and one of a command in the background to what a snapshot would
+    /// not put back either. Nobody changes which directories these are until what comes with them is dropped.
+    pub(super) fn let_write_outside(
+        &self,
+        plan: &mut Plan,
+        order: &CommandOrder,
+    ) -> Result<Option<LiveDirectories>, RunError> {
+        let settings = self.settings();
+        plan.write.extend(settings.writable_now());
+        if !order.background || settings.read_only {
+            return Ok(None);
+        }
+        let options = SnapshotOptions { live: self.live(), ..SnapshotOptions::default() };
+        let workspace = self.workspace().map_err(SnapshotError::Failed)?;
+        let found = workspace.live_directories(&options, MAX_LIVE)?;
+        plan.write.extend(found.paths.iter().map(|it| settings.root.join(it)));
+        Ok(Some(found))
     }
 
     /// Whether a command that does this with its writes is held as well as the settings want; a

@@ -107,15 +107,28 @@ fn where_nothing_can_be_staged_no_mode_answers_for_a_person() {
     }
 }
 
-/// A command that goes on in the background has nothing to put back, because it may not write.
+/// A command that goes on in the background has nothing to put back, because it may write only to what no snapshot
+/// covers.
 #[test]
-fn in_the_background_nothing_is_written() {
+fn in_the_background_build_output_alone_is_written() {
     test_support::namespaces().unwrap();
     let world = world(Answer::Once, RequiredEnforcement::Snapshot);
+    std::fs::create_dir(world.path("node_modules")).unwrap();
+    std::os::unix::fs::symlink(world.root(), world.path(".venv")).unwrap();
     let before = tree::read(&world.root());
-    let args = serde_json::json!({"command": "echo x > made; echo y >> one", "background": true});
+    let command =
+        "echo x > made; echo y >> one; echo z > .venv/made; mkdir .next; mv node_modules away
+        echo done > node_modules/done; sleep 1000";
+    let args = serde_json::json!({"command": command, "background": true});
     let reply = crate::world::pass(&world.gate, args);
     assert!(reply.content().contains("it cannot write to the workspace"), "{}", reply.content());
+    let is_done = || std::fs::read(world.path("node_modules/done")).is_ok_and(|it| !it.is_empty());
+    let pause = std::time::Duration::from_millis(5);
+    assert!((0..6000).any(|_| is_done() || {
+        std::thread::sleep(pause);
+        false
+    }));
+    assert!(!world.path(".next").exists());
     // Another command does not wait for it.
     assert_eq!(world.bash("echo z > z").code(), "ok");
     assert!(!world.path("made").exists());

@@ -6,7 +6,7 @@ use std::{
     io,
     os::{fd::OwnedFd, unix::fs::FileExt},
     path::Path,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use rustix::fs::{FlockOperation, Mode, OFlags};
@@ -19,7 +19,8 @@ pub(crate) struct Lock(Mutex<LockInner>);
 #[derive(Debug)]
 struct LockInner {
     file: File,
-    /// Which calls have made a transaction, up to this number.
+    /// Which calls have made a transaction, up to the transaction of this number; `None`: nobody has
+    /// looked.
     calls: HashSet<u64>,
     known: Option<u64>,
 }
@@ -38,6 +39,10 @@ const BUSY: u64 = 8;
 
 /// Where the tally stands in the file, behind the number and its mark.
 const TALLY: u64 = 16;
+
+/// Where the highest call stands that may have made a transaction; behind it the number of the transaction
+/// up to which that is so, and since which start of the machine: what was written just before one may be lost.
+const HIGHEST: u64 = 32;
 
 /// The lock, held. It is given back when dropped, and by the kernel when the process dies.
 pub(crate) struct LockGuard<'a> {
@@ -140,23 +145,51 @@ impl LockGuard<'_> {
     }
 
     /// Whether a call has made a transaction before this one. `list` reads which have, and is asked
-    /// only if somebody else has made transactions since.
+    /// only about a call that is not the highest, if somebody else has made transactions since.
     pub(crate) fn has_made<E>(
         &mut self,
         call: u64,
         number: u64,
         list: impl FnOnce() -> Result<HashSet<u64>, E>,
     ) -> Result<bool, E> {
-        if self.inner.known.is_none() || self.inner.known != number.checked_sub(1) {
+        let listed = self.inner.known.is_some() && self.inner.known == number.checked_sub(1);
+        let highest = self.highest(number.checked_sub(1));
+        if highest.is_some_and(|it| call > it) {
+            self.set_highest(call, number);
+            self.inner.known = listed.then_some(number);
+            return Ok(false);
+        }
+        if !listed {
             self.inner.calls = list()?;
         }
         self.inner.known = Some(number);
+        let listed = self.inner.calls.iter().copied().max();
+        self.set_highest(listed.max(highest).max(Some(call)).unwrap_or(call), number);
         Ok(self.inner.calls.contains(&call))
     }
 
     /// A call has made its transaction.
     pub(crate) fn made(&mut self, call: u64) {
         self.inner.calls.insert(call);
+    }
+
+    /// No call above this has made one of the transactions up to this number. `None`: nobody can tell.
+    fn highest(&self, number: Option<u64>) -> Option<u64> {
+        let mut noted = [0; 24];
+        self.inner.file.read_exact_at(&mut noted, HIGHEST).ok()?;
+        let (call, rest) = noted.split_first_chunk::<8>()?;
+        let (until, boot) = rest.split_first_chunk::<8>()?;
+        let holds = Some(u64::from_le_bytes(*until)) == number && *boot == boot_mark()?;
+        holds.then(|| u64::from_le_bytes(*call))
+    }
+
+    /// What cannot be noted is read from the list of transactions the next time.
+    fn set_highest(&self, call: u64, number: u64) {
+        let Some(boot) = boot_mark() else { return };
+        let noted = [call.to_le_bytes(), number.to_le_bytes(), boot].concat();
+        if let Err(err) = self.inner.file.write_all_at(&noted, HIGHEST) {
+            tracing::debug!(%err, "the highest call cannot be noted");
+        }
     }
 
     /// A transaction keeps so many bytes more. What was never counted stays so.
@@ -218,6 +251,16 @@ pub(crate) fn try_hold(path: &Path) -> io::Result<Option<(File, bool)>> {
 /// Says in a lock file that something is going on, or that nothing is.
 pub(crate) fn mark(lock: &File, busy: bool) -> io::Result<()> {
     lock.write_all_at(&[u8::from(busy)], BUSY)
+}
+
+/// Which start of the machine this is.
+fn boot_mark() -> Option<[u8; 8]> {
+    static MARK: OnceLock<Option<[u8; 8]>> = OnceLock::new();
+    let read = || {
+        let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        blake3::hash(id.trim().as_bytes()).as_bytes().first_chunk().copied()
+    };
+    *MARK.get_or_init(read)
 }
 
 impl Drop for LockGuard<'_> {

@@ -166,6 +166,11 @@ fn move_staged(
     if stat.kind != stat::Kind::File {
         return Err(changed());
     }
+    let owner = slot.owner.is_none_or(|it| it == stat.owner);
+    if owner && slot.kept.is_empty() && !slot.sync && stat.mode == new.mode && stat.is_still(new) {
+        // It is as it should be, so that nothing has to be opened for it.
+        return Ok(Some(stat));
+    }
     if stat.mode & 0o600 != 0o600 {
         let mode = stat::mode(stat.mode | 0o600);
         rustix::fs::chmodat(slot.slots, slot.name, mode, rustix::fs::AtFlags::empty())?;

@@ -114,8 +114,7 @@ impl<'a> Transaction<'a> {
         dirs: &'a Dirs,
         head: &journal::JournalHead,
     ) -> Result<Transaction<'a>, CommitError> {
-        let kind = if head.undoes.is_empty() { "" } else { "-undo" };
-        let name = format!("{:012}-{}{kind}", head.sequence, head.call);
+        let name = transaction_name(head.sequence, head.call, !head.undoes.is_empty());
         let private = Mode::from_raw_mode(0o700);
         let at = workspace.state().join("open").join(&name);
         workspace.step("begin");
@@ -391,6 +390,12 @@ impl<'a> Transaction<'a> {
             Err(err) => Err(err),
         }
     }
+}
+
+/// The name of the directory of a transaction.
+pub(crate) fn transaction_name(sequence: u64, call: u64, is_undo: bool) -> String {
+    let kind = if is_undo { "-undo" } else { "" };
+    format!("{sequence:012}-{call}{kind}")
 }
 
 pub(super) fn conflicts(found: Vec<super::Conflict>) -> Result<(), CommitError> {

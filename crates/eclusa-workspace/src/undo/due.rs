@@ -12,6 +12,10 @@ use crate::{Workspace, commit::IoFailure};
 /// kept is counted anew.
 const EVERY: u64 = 16;
 
+/// Of a long history, not before it has grown by one part of so many: each change then pays for as many
+/// others at most, however many there are.
+const PART: u64 = 8;
+
 impl Workspace {
     /// The same workspace, which keeps within these bounds by itself: after a commit, an adoption or
     /// an undo that takes it beyond them, the oldest goes until they hold again. `tell` hears of it,
@@ -32,7 +36,8 @@ impl Workspace {
     /// Compacts, if it is time to and nobody else is at it.
     fn compact_when_due(&self, keep: Retention) -> Result<Option<Compacted>, IoFailure> {
         // Where it was never counted, it is time to.
-        let due = self.kept_tally()?.is_none_or(|it| it.bytes > keep.bytes || it.since >= EVERY);
+        let every = EVERY.max(self.last_sequence() / PART);
+        let due = self.kept_tally()?.is_none_or(|it| it.bytes > keep.bytes || it.since >= every);
         if !due {
             return Ok(None);
         }

@@ -1,7 +1,8 @@
 //! The transactions of a workspace: which there are, and which of them stand.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
+    fmt,
     io::{self, Read},
     path::Path,
 };
@@ -12,7 +13,7 @@ use crate::{
     commit::{
         Dirs, IoFailure, call,
         journal::{self, Journal, JournalHead},
-        names, sequence, stat,
+        names, sequence, stat, transaction_name,
     },
 };
 
@@ -45,6 +46,15 @@ pub enum UndoStatus {
     Irreversible(String),
 }
 
+impl UndoEntry {
+    /// Its transaction. Those that undo something have another name.
+    pub(super) fn past(&self) -> Past {
+        let is_undo = !self.undoes.is_empty();
+        let name = transaction_name(self.sequence, self.call, is_undo);
+        Past { name, sequence: self.sequence, call: self.call, is_undo }
+    }
+}
+
 /// A finished transaction, by the name of its directory.
 #[derive(Debug, Clone)]
 pub(super) struct Past {
@@ -68,11 +78,14 @@ pub(super) fn all(dirs: &Dirs, state: &Path) -> Result<Vec<Past>, IoFailure> {
     Ok(past)
 }
 
-/// Which calls are undone, and by which.
-pub(super) fn undone(dirs: &Dirs, past: &[Past]) -> HashMap<u64, u64> {
+/// Which calls are undone, and by which, as far as these say.
+pub(super) fn undone<'a>(
+    dirs: &Dirs,
+    past: impl DoubleEndedIterator<Item = &'a Past>,
+) -> HashMap<u64, u64> {
     let mut undone = HashMap::new();
     // The latest first: what is itself undone has undone nothing.
-    for undo in past.iter().rev().filter(|it| it.is_undo) {
+    for undo in past.rev().filter(|it| it.is_undo) {
         if undone.contains_key(&undo.call) {
             continue;
         }
@@ -112,23 +125,83 @@ pub(super) fn is_evicted(dirs: &Dirs, name: &str) -> bool {
     matches!(stat::Stat::at(&dirs.done, marker.as_os_str()), Ok(Some(_)))
 }
 
+/// The calls that changed the workspace, the latest first. Each is read when it is asked for, so that the
+/// latest cost the same however many there are.
+pub struct LatestEntries {
+    dirs: Dirs,
+    /// Those that were not told yet.
+    past: Vec<Past>,
+    /// What the undos among those that were told have undone.
+    undone: HashMap<u64, u64>,
+}
+
+impl fmt::Debug for LatestEntries {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LatestEntries").field("left", &self.past.len()).finish_non_exhaustive()
+    }
+}
+
+impl Iterator for LatestEntries {
+    type Item = UndoEntry;
+
+    fn next(&mut self) -> Option<UndoEntry> {
+        loop {
+            let past = self.past.pop()?;
+            if let Some(head) = head(&self.dirs, &past) {
+                return Some(self.entry(&past, head));
+            }
+        }
+    }
+}
+
+impl LatestEntries {
+    /// All calls of which no entry was asked for yet.
+    pub fn calls(&self) -> HashSet<u64> {
+        self.past.iter().map(|it| it.call).collect()
+    }
+
+    /// The calls that are undos.
+    pub(super) fn undos(&self) -> HashSet<u64> {
+        self.past.iter().filter(|it| it.is_undo).map(|it| it.call).collect()
+    }
+
+    fn entry(&mut self, past: &Past, head: JournalHead) -> UndoEntry {
+        let (call, sequence) = (past.call, past.sequence);
+        let status = match (self.undone.get(&call), head.irreversible) {
+            (Some(by), _) => UndoStatus::Undone { by: *by },
+            (None, Some(why)) => UndoStatus::Irreversible(why),
+            (None, None) if is_evicted(&self.dirs, &past.name) => UndoStatus::Evicted,
+            (None, None) => UndoStatus::Committed,
+        };
+        // What is itself undone has undone nothing.
+        if past.is_undo && !matches!(status, UndoStatus::Undone { .. }) {
+            self.undone.extend(head.undoes.iter().map(|it| (*it, call)));
+        }
+        UndoEntry { call, sequence, undoes: head.undoes, status }
+    }
+}
+
 impl Workspace {
-    /// Every call that changed the workspace, the earliest first.
-    pub fn entries(&self) -> Result<Vec<UndoEntry>, IoFailure> {
+    /// The calls that changed the workspace, the latest first.
+    pub fn latest_entries(&self) -> Result<LatestEntries, IoFailure> {
         let dirs = self.dirs()?;
         let past = all(&dirs, self.state())?;
-        let undone = undone(&dirs, &past);
-        let entries = past.iter().filter_map(|past| {
-            let head = head(&dirs, past)?;
-            let status = match (undone.get(&past.call), head.irreversible) {
-                (Some(by), _) => UndoStatus::Undone { by: *by },
-                (None, Some(why)) => UndoStatus::Irreversible(why),
-                (None, None) if is_evicted(&dirs, &past.name) => UndoStatus::Evicted,
-                (None, None) => UndoStatus::Committed,
-            };
-            let (call, sequence) = (past.call, past.sequence);
-            Some(UndoEntry { call, sequence, undoes: head.undoes, status })
-        });
-        Ok(entries.collect())
+        Ok(LatestEntries { dirs, past, undone: HashMap::new() })
+    }
+
+    /// Every call that changed the workspace, the earliest first.
+    pub fn entries(&self) -> Result<Vec<UndoEntry>, IoFailure> {
+        let mut entries: Vec<UndoEntry> = self.latest_entries()?.collect();
+        entries.reverse();
+        Ok(entries)
+    }
+
+    /// This call, if it changed the workspace.
+    pub fn entry(&self, call: u64) -> Result<Option<UndoEntry>, IoFailure> {
+        let mut latest = self.latest_entries()?;
+        let Some(at) = latest.past.iter().position(|it| it.call == call) else { return Ok(None) };
+        latest.undone = undone(&latest.dirs, latest.past.iter().skip(at + 1));
+        latest.past.truncate(at + 1);
+        Ok(latest.next().filter(|it| it.call == call))
     }
 }

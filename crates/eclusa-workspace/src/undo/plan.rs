@@ -49,9 +49,11 @@ impl UndoPlan {
         calls: &[u64],
     ) -> Result<UndoPlan, UndoError> {
         let past = history::all(dirs, workspace.state())?;
-        let undone = history::undone(dirs, &past);
-        let (mut targets, mut irreversible) = (Vec::new(), Vec::new());
+        // Whatever undoes a call comes after it.
         let calls: HashSet<u64> = calls.iter().copied().collect();
+        let first = past.iter().position(|it| calls.contains(&it.call)).unwrap_or(past.len());
+        let undone = history::undone(dirs, past.iter().skip(first));
+        let (mut targets, mut irreversible) = (Vec::new(), Vec::new());
         for call in &calls {
             let found = past.iter().find(|it| it.call == *call);
             let found = found.ok_or(UndoError::Unknown(*call))?;
@@ -288,24 +290,33 @@ pub(super) fn find(
     op: Option<&Op>,
     digest: ContentDigest,
 ) -> Option<Source<'static>> {
-    let done = workspace.state().join("done");
-    let in_slot = |home: &str, slot: usize| {
-        let dir = stat::open_dir(&dirs.done, home.as_ref()).ok()?;
-        let name = slot.to_string();
-        let stat = Stat::at(&dir, name.as_ref()).ok()??;
-        let kept = || stat::open_kept(&dir, name.as_ref()).and_then(stat::digest_of);
-        let right = stat.kind == Kind::File && kept().is_ok_and(|it| it == digest);
-        right.then(|| Source::File(done.join(home).join(name)))
-    };
+    find_kept(workspace, dirs, op, digest).or_else(|| find_moved(workspace, dirs, past, digest))
+}
+
+/// Finds a content where a step would have it: in its slot, or in the store.
+pub(super) fn find_kept(
+    workspace: &Workspace,
+    dirs: &Dirs,
+    op: Option<&Op>,
+    digest: ContentDigest,
+) -> Option<Source<'static>> {
     if let Some(op) = op
-        && let Some(found) = op.home.as_deref().and_then(|home| in_slot(home, op.slot))
+        && let Some(home) = op.home.as_deref()
+        && let Some(found) = in_slot(workspace, dirs, (home, op.slot), digest)
     {
         return Some(found);
     }
     let packed = packed::path(workspace.state(), digest);
-    if packed.exists() {
-        return Some(Source::Packed(packed));
-    }
+    packed.exists().then_some(Source::Packed(packed))
+}
+
+/// Finds a content that has been to and fro: every journal is read, the latest first.
+pub(super) fn find_moved(
+    workspace: &Workspace,
+    dirs: &Dirs,
+    past: &[Past],
+    digest: ContentDigest,
+) -> Option<Source<'static>> {
     past.iter().rev().find_map(|past| {
         let journal = history::journal(dirs, past, workspace.state()).ok()?;
         let wanted = NodeContent::File(digest);
@@ -313,8 +324,23 @@ pub(super) fn find(
             let is = |it: &Option<Expected>| it.as_ref().is_some_and(|it| it.what == wanted);
             op.act != StepKind::Mode && (is(&op.old) || is(&op.new))
         });
-        holds.find_map(|op| in_slot(op.home.as_deref().unwrap_or(&past.name), op.slot))
+        let slot = |op: &Op| op.home.clone().unwrap_or_else(|| past.name.clone());
+        holds.find_map(|op| in_slot(workspace, dirs, (&slot(op), op.slot), digest))
     })
+}
+
+fn in_slot(
+    workspace: &Workspace,
+    dirs: &Dirs,
+    (home, slot): (&str, usize),
+    digest: ContentDigest,
+) -> Option<Source<'static>> {
+    let dir = stat::open_dir(&dirs.done, home.as_ref()).ok()?;
+    let name = slot.to_string();
+    let stat = Stat::at(&dir, name.as_ref()).ok()??;
+    let kept = || stat::open_kept(&dir, name.as_ref()).and_then(stat::digest_of);
+    let right = stat.kind == Kind::File && kept().is_ok_and(|it| it == digest);
+    right.then(|| Source::File(workspace.state().join("done").join(home).join(name)))
 }
 
 /// An error about what is kept, as one of an undo.

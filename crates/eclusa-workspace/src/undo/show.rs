@@ -2,7 +2,11 @@
 
 use std::{cell::OnceCell, io::Read, path::Path};
 
-use super::{UndoError, after_images, history, plan};
+use super::{
+    UndoEntry, UndoError, after_images,
+    history::{self, Past},
+    plan,
+};
 use crate::{
     Change, Changes, Content, ContentDigest, FileNode, Node, Stamp, Workspace,
     commit::{
@@ -25,11 +29,26 @@ impl Workspace {
         let dirs = self.dirs()?;
         let past = history::all(&dirs, self.state())?;
         let found = past.iter().find(|it| it.call == call).ok_or(UndoError::Unknown(call))?;
-        let journal = history::journal(&dirs, found, self.state())?;
+        self.changes_in(&dirs, found, Some(&past))
+    }
+
+    /// The same for lists, which show no contents: those that are no longer in place are not looked for.
+    pub fn outline(&self, entry: &UndoEntry) -> Result<Changes, UndoError> {
+        self.changes_in(&self.dirs()?, &entry.past(), None)
+    }
+
+    /// What a transaction changed. Contents are looked for among all transactions, where they are given.
+    fn changes_in(
+        &self,
+        dirs: &Dirs,
+        found: &Past,
+        past: Option<&[Past]>,
+    ) -> Result<Changes, UndoError> {
+        let journal = history::journal(dirs, found, self.state())?;
         let mut parents = Parents::new(&dirs.root);
         let images = OnceCell::new();
         let image = |digest: ContentDigest| {
-            let images = images.get_or_init(|| after_images::read(self.state(), call));
+            let images = images.get_or_init(|| after_images::read(self.state(), found.call));
             images.get(&digest.0).map(|it| Content::Bytes(it.clone().into()))
         };
         let mut node = |seen: &Option<Expected>, op: &Op| {
@@ -42,13 +61,21 @@ impl Workspace {
                     let op = Op { home: Some(home), ..op.clone() };
                     let moved = op.other.as_deref();
                     let moved = moved.filter(|it| is_in_place(seen, it, &mut parents));
-                    let content = match moved {
+                    let content = match (moved, past) {
                         _ if is_in_place(seen, &op.path, &mut parents) => Content::InPlace,
-                        Some(other) => Content::At(self.places().at(other)),
-                        None => match self.content(&dirs, &past, &op, *digest) {
-                            Content::InPlace => image(*digest).unwrap_or(Content::InPlace),
-                            content => content,
-                        },
+                        (Some(other), _) => Content::At(self.places().at(other)),
+                        (None, None) => Content::InPlace,
+                        // Every journal is read only for what is nowhere else.
+                        (None, Some(past)) => {
+                            let kept = plan::find_kept(self, dirs, Some(&op), *digest);
+                            let kept = kept.and_then(|it| content(it, *digest));
+                            let moved = || {
+                                let moved = plan::find_moved(self, dirs, past, *digest)?;
+                                content(moved, *digest)
+                            };
+                            let found = kept.or_else(|| image(*digest)).or_else(moved);
+                            found.unwrap_or(Content::InPlace)
+                        }
                     };
                     Node::File(file(seen, *digest, content))
                 }
@@ -62,19 +89,13 @@ impl Workspace {
         });
         Ok(Changes::of(changes.collect::<Vec<Change>>()))
     }
+}
 
-    fn content(
-        &self,
-        dirs: &Dirs,
-        past: &[history::Past],
-        op: &Op,
-        digest: ContentDigest,
-    ) -> Content {
-        match plan::find(self, dirs, past, Some(op), digest) {
-            Some(Source::File(path)) => Content::At(path),
-            Some(Source::Packed(path)) => unpacked(&path, digest).unwrap_or(Content::InPlace),
-            _ => Content::InPlace,
-        }
+fn content(source: Source<'_>, digest: ContentDigest) -> Option<Content> {
+    match source {
+        Source::File(path) => Some(Content::At(path)),
+        Source::Packed(path) => unpacked(&path, digest),
+        _ => None,
     }
 }
 

@@ -344,9 +344,9 @@ fn answers(question: &Question, page: &mut lines::Page) {
     if let Some(grant) = &question.grant {
         let lasting = unbarred(&grant.describe_always());
         let covered = unbarred(&question.session_words().unwrap_or_default());
-        answer("s", &format!("yes, and for the rest of this conversation: {covered}"));
+        answer("s", &format!("yes, and for the rest of this session: {covered}"));
         if question.offers_edits() {
-            answer("A", "yes, and for the rest of this conversation all edits of this workspace");
+            answer("A", "yes, and for the rest of this session all edits of this workspace");
         }
         if question.can_always {
             answer("a", &format!("yes, and always from now on: {lasting}"));

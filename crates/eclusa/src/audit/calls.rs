@@ -11,7 +11,9 @@ use crate::{Decision, Mode, PermissionClass, digest, one_line};
 mod find;
 mod logged;
 
-pub use find::{call_with, calls_from, first_record_at, last_calls, newest_calls, records_from};
+pub use find::{
+    call_with, calls_from, first_record_at, last_calls, newest_calls, newest_first, records_from,
+};
 pub use logged::{LoggedApproval, LoggedChanges, LoggedReason};
 
 use logged::{reasons, text};

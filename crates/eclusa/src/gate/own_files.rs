@@ -46,12 +46,12 @@ fn was_made(session: &SessionRecord, change: &Change) -> bool {
 }
 
 /// Notes the files that a call has made, and what it has written to those that were made before. What was
-/// moved is nobody's: it was there.
+/// moved is whose it was.
 pub(super) fn note(setup: &Setup, run: &Run, changes: &Changes, kinds: &EffectKinds) {
-    let there: BTreeSet<String> = changes
-        .iter()
-        .filter_map(|it| Some(it.before.as_ref()?.file()?.digest.to_string()))
-        .collect();
+    let there = |change: &Change| {
+        Some((change.path.clone(), change.before.as_ref()?.file()?.digest.to_string()))
+    };
+    let there: Vec<_> = changes.iter().filter_map(there).collect();
     let written = |(change, kind): (&Change, EffectKind)| {
         let now = change.after.as_ref()?.file()?.digest.to_string();
         let path = (kind == EffectKind::Edit).then(|| change.path.clone())?;
@@ -63,9 +63,11 @@ pub(super) fn note(setup: &Setup, run: &Run, changes: &Changes, kinds: &EffectKi
         return;
     }
     let noted = sessions::update(setup, run, |session| {
+        let others = there.iter().filter(|(path, digest)| !session.has_made(path, digest));
+        let others: BTreeSet<String> = others.map(|(_, digest)| digest.clone()).collect();
         for (path, before, now) in &written {
             match before {
-                None if !there.contains(now) => session.note_made(path.clone(), now.clone()),
+                None if !others.contains(now) => session.note_made(path.clone(), now.clone()),
                 Some(Some(before)) if session.has_made(path, before) => {
                     session.note_made(path.clone(), now.clone());
                 }

@@ -13,7 +13,7 @@ use super::{ChatChoice, OpenChat, model_choice, person_call, sessions};
 use crate::ui::{
     failure::Failure,
     models, reply,
-    screen::{Screen, sanitize},
+    screen::{Screen, layout, sanitize, size_of},
     sessions::{ExportFormat, SessionsCommand},
     undo::{self, UndoArgs},
 };
@@ -24,7 +24,7 @@ mod rewind;
 /// The commands, for help and completion.
 pub(super) const COMMANDS: [(&str, &str, &str); 15] = [
     ("/help", "", "this"),
-    ("/model", "[NAME]", "the models there are; go on with another one"),
+    ("/model", "[NAME]", "the models there are; switch to another one"),
     ("/persona", "[NAME]", "switch persona"),
     ("/mode", "[MODE]", "show or change the approval mode"),
     ("/tools", "", "the tools there are"),
@@ -34,7 +34,7 @@ pub(super) const COMMANDS: [(&str, &str, &str); 15] = [
     ("/rewind", "[TURN]", "return to before a turn, and undo its changes, shell commands included"),
     ("/fork", "", "continue in a copy of the session"),
     ("/sessions", "", "the sessions of this workspace"),
-    ("/resume", "ID", "go on with another session"),
+    ("/resume", "ID", "resume another session"),
     ("/clear", "", "begin a new session"),
     ("/export", "FILE", "write the session to a file: .md, .json, .jsonl or .html"),
     ("/quit", "", "leave; the session is kept"),
@@ -132,12 +132,17 @@ pub(super) async fn run(with: CommandContext<'_>, line: &str) -> Result<AfterCom
 }
 
 fn help() -> io::Result<()> {
-    for (name, takes, what) in COMMANDS {
-        say(&format!("{:<16} {what}", format!("{name} {takes}")))?;
+    const PREFIXES: [(&str, &str); 2] = [
+        ("@PATH", "attaches a file, read through the gate; Tab completes it"),
+        ("!COMMAND", "runs a command through the gate, as yourself"),
+    ];
+    let columns = size_of(&io::stdout()).map_or(usize::MAX, |it| it.0);
+    let commands = COMMANDS.iter().map(|(name, takes, what)| (format!("{name} {takes}"), *what));
+    let others = PREFIXES.iter().chain(&KEYS).map(|(key, what)| ((*key).to_owned(), *what));
+    for (key, what) in commands.chain(others) {
+        layout::hang(&format!("{key:<16} "), what, columns).iter().try_for_each(|it| say(it))?;
     }
-    say(&format!("{:<16} attaches a file, read through the gate; Tab completes it", "@PATH"))?;
-    say(&format!("{:<16} runs a command through the gate, as yourself", "!COMMAND"))?;
-    KEYS.iter().try_for_each(|(key, what)| say(&format!("{key:<16} {what}")))
+    Ok(())
 }
 
 /// The conversation so far, as Markdown.

@@ -35,7 +35,10 @@ pub(in crate::ui) fn changed_after(
     let entries = ctx.workspace()?.entries().map_err(Failure::failed)?;
     let undoable = entries.iter().filter(|it| !matches!(it.status, UndoStatus::Undone { .. }));
     let store = ctx.store()?;
-    Ok(undoable.map(|it| it.call).filter(|it| is_among(&*store, *it, &numbers)).collect())
+    // Earlier calls are none of these, and the log need not say so.
+    let first = numbers.iter().copied().min().unwrap_or(u64::MAX);
+    let later = undoable.map(|it| it.call).filter(|it| *it >= first);
+    Ok(later.filter(|it| is_among(&*store, *it, &numbers)).collect())
 }
 
 /// Whether a call is one of these, or was made from inside one: by a task.

@@ -45,7 +45,7 @@ pub(super) async fn run(
         return Ok(());
     }
     screen.line(&format!(
-        "{id}: {count} entries of {}; go on with `eclusa chat --resume {id}`",
+        "{id}: {count} entries of {}; resume it with `eclusa chat --resume {id}`",
         format.as_str()
     ))?;
     if !left_out.is_empty() {

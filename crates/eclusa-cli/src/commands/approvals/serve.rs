@@ -200,7 +200,7 @@ impl Workspaces for PersonWorkspaces {
             return None;
         }
         let workspace = ctx.workspace().ok()?;
-        let entry = workspace.entries().ok()?.into_iter().find(|it| it.call == call)?;
+        let entry = workspace.entry(call).ok()??;
         let changed = workspace.changes(call).ok()?;
         let diff = Diff::of(&changed, &workspace, Bounds::default()).shown();
         let can_undo = entry.status == UndoStatus::Committed;

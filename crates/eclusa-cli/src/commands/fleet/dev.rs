@@ -56,7 +56,7 @@ const FIRST_POLICY: &str = "\
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Needs the programs of PostgreSQL 15 or newer; nothing of a database that may be there is touched. Everything is in DIR: keys, \
-documents, policy, database. Another time it goes on with what is there. Ctrl-C ends it, and this machine leaves the fleet \
+documents, policy, database. The next time it continues with what is there. Ctrl-C ends it, and this machine leaves the fleet \
 again.")]
 pub(crate) struct DevArgs {
     /// The directory; in your own state directory unless you name one
@@ -156,7 +156,7 @@ pub(super) async fn run(
     screen.line(&format!("serving at {url}"))?;
     let is_in = match args.no_machine {
         true => false,
-        false => enter(paths, &files, &author, &url, screen).await?,
+        false => enter((global, paths), &files, &author, &url, screen).await?,
     };
     tell_next(&files, &postgres, &url, screen)?;
     match Synchroniser::open(global, paths)? {
@@ -167,7 +167,7 @@ pub(super) async fn run(
         if let Err(why) = fleet::flush(global, paths, LAST_SHIPMENT).await? {
             note(&sanitize(&why));
         }
-        enroll::leave(paths, screen)?;
+        enroll::leave(global, paths, screen).await?;
     }
     drop(end);
     server.await.map_err(Failure::failed)?.map_err(failed)?;
@@ -201,7 +201,7 @@ async fn migrate(
 
 /// Lets this machine in. False: it is in another fleet.
 async fn enter(
-    paths: &Paths,
+    (global, paths): (&Global, &Paths),
     files: &DevFiles,
     author: &Author,
     url: &str,
@@ -215,7 +215,7 @@ async fn enter(
         }
         // It was ended before it could leave.
         fleet::forget(paths)?;
-        enroll::leave(paths, screen)?;
+        enroll::leave(global, paths, screen).await?;
     }
     let code = code(files, author, url)?;
     enroll::run(paths, EnrollArgs::with_code(&code), screen).await?;

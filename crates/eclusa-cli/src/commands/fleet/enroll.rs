@@ -142,11 +142,21 @@ fn change_own(paths: &Paths, change: impl FnOnce(&mut DocumentMut)) -> Result<()
         .map_err(|err| failed(&err))
 }
 
-pub(super) fn leave(paths: &Paths, screen: &mut Screen) -> Result<Exit, Failure> {
+pub(super) async fn leave(
+    global: &Global,
+    paths: &Paths,
+    screen: &mut Screen,
+) -> Result<Exit, Failure> {
     let Some(standing) = fleet::look(paths)? else {
         return Err(Failure::usage("this machine is in no fleet"));
     };
     let (name, file) = (sanitize(&standing.anchor.name), sanitize(&standing.named_in));
+    if let Some(why) = fleet::say_goodbye(global, paths).await? {
+        crate::screen::note(&format!(
+            "the server does not know that this machine has left: {}",
+            sanitize(&why)
+        ));
+    }
     fleet::forget(paths)?;
     if standing.mandatory {
         screen.line(&format!(

@@ -122,11 +122,13 @@ fn is_away(it: &FleetMachine, now: u64) -> bool {
 }
 
 fn is_stale(it: &FleetMachine, now: u64) -> bool {
-    it.stale.is_some() || it.stopped.is_some() || it.forked || is_away(it, now)
+    let wrong =
+        it.stale.is_some() || it.stopped.is_some() || it.forked || it.seal_refused.is_some();
+    wrong || (is_away(it, now) && it.left.is_none())
 }
 
 fn is_behind(it: &FleetMachine) -> bool {
-    it.in_force != Some(it.offered) || it.unshipped.0 > 0
+    it.left.is_none() && (it.in_force != Some(it.offered) || it.unshipped.0 > 0)
 }
 
 /// In a few words, what matters most first.
@@ -139,8 +141,15 @@ fn state(it: &FleetMachine, now: u64) -> String {
         said.push(format!("cannot load {version}: {why}"));
     }
     said.extend(it.stale.iter().map(|it| format!("stale: {it}")));
-    if is_away(it, now) {
-        said.push("not seen for more than a day".to_owned());
+    said.extend(it.seal_refused.iter().map(|it| format!("takes no seal: {it}")));
+    match (it.left, is_away(it, now)) {
+        (Some(at), _) => said.push(format!("left at {}", time_text(at))),
+        (None, true) if it.ephemeral => {
+            let last = it.shipped.map(|it| format!(", its last record came at {}", time_text(it)));
+            said.push(format!("ended without a word{}", last.unwrap_or_default()));
+        }
+        (None, true) => said.push("not seen for more than a day".to_owned()),
+        (None, false) => {}
     }
     if let (count @ 1.., since) = it.unshipped {
         let since = since.map(|it| format!(", the oldest of {}", time_text(it)));
@@ -160,7 +169,8 @@ fn as_json(it: &FleetMachine) -> Value {
     json!({
         "machine": it.id, "name": it.name, "labels": it.labels, "program": it.program, "in_force": it.in_force,
         "offered": it.offered, "seen": it.seen.map(time_text), "stale": it.stale, "stopped": it.stopped,
-        "revoked": it.revoked, "forked": it.forked,
+        "revoked": it.revoked, "forked": it.forked, "ephemeral": it.ephemeral, "left": it.left.map(time_text),
+        "shipped": it.shipped.map(time_text), "seal_refused": it.seal_refused,
         "cannot_load": cannot_load.map(|it| json!({"version": it.0, "why": it.1})),
         "unshipped": it.unshipped.0, "unshipped_since": it.unshipped.1.map(time_text),
     })

@@ -73,6 +73,9 @@ pub(crate) struct MaintainArgs {
     /// For how many days the index of calls is kept
     #[arg(long, value_name = "DAYS", default_value_t = 90)]
     keep_calls: u64,
+    /// For how many days questions are kept that are over
+    #[arg(long, value_name = "DAYS", default_value_t = 30)]
+    keep_questions: u64,
 }
 
 pub(super) fn failed(err: ServerError) -> Failure {
@@ -163,7 +166,10 @@ pub(super) async fn run(args: ServeArgs, screen: &mut Screen) -> Result<Exit, Fa
 
 pub(super) async fn maintain(args: MaintainArgs, screen: &mut Screen) -> Result<Exit, Failure> {
     let database = Database::open(&args.database).map_err(failed)?;
-    let keep = Keep { records: args.keep_records, calls: args.keep_calls };
+    let MaintainArgs {
+        keep_records: records, keep_calls: calls, keep_questions: questions, ..
+    } = args;
+    let keep = Keep { records, calls, questions };
     let done = eclusa_fleet_server::maintain(&database, keep).await.map_err(failed)?;
     match done.dropped.is_empty() {
         true => screen.line("partitions are ready; nothing is old")?,

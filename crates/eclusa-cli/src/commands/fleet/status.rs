@@ -2,7 +2,7 @@
 
 use eclusa::audit::{Clock as _, SystemClock};
 use eclusa_config::{Config, Layer, Setting};
-use eclusa_fleet::{Membership, time_text};
+use eclusa_fleet::{MachineState, Membership, RefusedSeal, time_text};
 use serde_json::{Value, json};
 
 use crate::{
@@ -47,7 +47,8 @@ pub(super) fn run(paths: &Paths, json: bool, screen: &mut Screen) -> Result<Exit
         screen.styled(style, &sanitize(&line))?;
     }
     if let Ok(membership) = &standing.membership {
-        for line in details(membership) {
+        let seal = standing.machine.as_ref().ok().and_then(|it| it.as_ref()?.seal_line());
+        for line in details(membership).into_iter().chain(seal) {
             screen.line(&sanitize(&line))?;
         }
     }
@@ -122,6 +123,7 @@ fn as_json(
         .map(|it| json!({"said": setting(&it.said), "instead": it.instead.as_ref().map(setting)}))
         .collect();
     let membership = standing.membership.as_ref().ok();
+    let machine = standing.machine.as_ref().ok().and_then(Option::as_ref);
     let policy = membership.map(|it| {
         let heading = it.policy().heading();
         json!({
@@ -139,6 +141,8 @@ fn as_json(
         "labels": membership.map(Membership::labels),
         "stale": stale,
         "shipping": shipping,
+        "seal": machine.map(MachineState::seen_seal).filter(|it| it.size > 0),
+        "seal_refused": machine.and_then(|it| it.refused_seal.as_ref()).map(RefusedSeal::describe),
         "settings": settings,
     })
 }

@@ -3,8 +3,8 @@
 use std::io::{BufWriter, Write as _};
 
 use eclusa_fleet::time_text;
-use eclusa_fleet_server::{CallFilter, Database, FoundCall};
-use serde_json::json;
+use eclusa_fleet_server::{CallFilter, Database, FleetAct, FoundCall};
+use serde_json::{Value, json};
 
 use super::{publication, serve::failed};
 use crate::{
@@ -43,6 +43,9 @@ pub(crate) struct FleetLogArgs {
     /// How many at most
     #[arg(long, default_value_t = 50)]
     limit: u32,
+    /// What the server and whoever administers it did, in place of calls
+    #[arg(long, conflicts_with_all = ["machine", "team", "tool", "decision", "since"])]
+    acts: bool,
 }
 
 /// Write chains, seals and documents into one file, to be checked elsewhere
@@ -60,9 +63,13 @@ pub(super) async fn log(
     json: bool,
     screen: &mut Screen,
 ) -> Result<Exit, Failure> {
-    let FleetLogArgs { trail, tool, decision, since, limit } = args;
+    let FleetLogArgs { trail, tool, decision, since, limit, acts } = args;
     let TrailArgs { database, machine, team } = trail;
     let database = Database::open(&database).map_err(failed)?;
+    if acts {
+        let found = eclusa_fleet_server::acts(&database, limit).await.map_err(failed)?;
+        return list_acts(&found, json, screen);
+    }
     let since = publication::before_now(&since)?;
     let filter = CallFilter { machine, team, tool, decision, since, limit };
     let found = eclusa_fleet_server::calls(&database, &filter).await.map_err(failed)?;
@@ -93,6 +100,28 @@ pub(super) async fn log(
     let head = ["at", "machine", "call", "tool", "decision", "outcome", "rule"].map(str::to_owned);
     let rows: Vec<Vec<String>> =
         std::iter::once(head.to_vec()).chain(found.iter().map(row)).collect();
+    screen.headed_table(&rows)?;
+    Ok(Exit::Done)
+}
+
+fn list_acts(found: &[FleetAct], json: bool, screen: &mut Screen) -> Result<Exit, Failure> {
+    if json {
+        let act = |it: &FleetAct| json!({"seq": it.seq, "record": it.body});
+        screen.json(&found.iter().map(act).collect())?;
+        return Ok(Exit::Done);
+    }
+    let row = |it: &FleetAct| {
+        let at = it.body.get("at").and_then(Value::as_u64).map(time_text).unwrap_or_default();
+        let act = it.body.get("act").and_then(Value::as_str).unwrap_or_default();
+        vec![
+            it.seq.to_string(),
+            at,
+            sanitize(act),
+            sanitize(&it.body.get("about").map(Value::to_string).unwrap_or_default()),
+        ]
+    };
+    let head = ["record", "at", "act", "about"].map(str::to_owned).to_vec();
+    let rows: Vec<Vec<String>> = std::iter::once(head).chain(found.iter().map(row)).collect();
     screen.headed_table(&rows)?;
     Ok(Exit::Done)
 }

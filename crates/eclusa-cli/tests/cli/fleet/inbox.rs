@@ -332,3 +332,35 @@ fn a_machine_has_fifty_questions_at_the_server_and_no_more() {
     assert_eq!(status, 404);
     assert_eq!(office.inbox("bo").len(), 50);
 }
+
+#[test]
+fn all_machines_together_have_a_hundred_thousand_questions_and_no_more() {
+    let Some(office) = Office::new() else { return };
+    let machine = office.machine("");
+    park(&machine, "one");
+    let query = |sql: &str| office.trail.database.query(sql);
+    assert_eq!(query("select count(*) from questions"), "1");
+    // So many others wait that one more would be too many.
+    query(
+        "insert into machines (name, key, labels, ephemeral, invite) values ('other', sha256('other'), '{}', false, '')",
+    );
+    query(
+        "insert into questions (chain, id, machine, binding, tool, principal, conversation, requirements, said, state,
+                                asker_away, changed, created, expires)
+         select 1, 1000 + n, (select id from machines where name = 'other'), 'b', 'note', 'p', 'c', '[]', '[]', 'pending',
+                true, 0, 1, 4102444800000 from generate_series(1, 99999) n",
+    );
+    let mine = "select count(*) from questions where machine = 1 and state = 'pending'";
+    // A server counts them each second, so that a few more may come in between.
+    let mut asked = 1;
+    until("a question is left out", || {
+        asked += 1;
+        park(&machine, &format!("more {asked}"));
+        (query(mine) != asked.to_string()).then_some(())
+    });
+    query("delete from questions where machine <> 1");
+    until("there is room again", || {
+        assert_eq!(sync(&machine).code, 0);
+        (query(mine) == asked.to_string()).then_some(())
+    });
+}

@@ -10,7 +10,7 @@ use eclusa_fleet::{EnrolmentCode, MachineKey, RequestLine, wire};
 use serde_json::Value;
 
 use super::{Fleet, postgres::TestDatabase};
-use crate::world::World;
+use crate::world::{World, until};
 
 /// A server that runs.
 pub(super) struct Server {
@@ -24,9 +24,14 @@ impl Server {
     }
 
     pub(super) fn start_with(world: &World, database: &str, more: &[&str]) -> Server {
-        let sealing = ["--seal-key", "../acme/keys/acme-seal-1.key", "--seal-every", "1"];
+        let sealing = ["--seal-key", "../acme/keys/acme-seal-1.key"];
+        Server::start_sealing(world, database, &[&sealing, more].concat())
+    }
+
+    /// One with another key of `seal`.
+    pub(super) fn start_sealing(world: &World, database: &str, more: &[&str]) -> Server {
         let args = ["fleet", "serve", "--database", database, "--listen", "127.0.0.1:0"];
-        let mut command = world.command(&[&args[..], &sealing, more].concat());
+        let mut command = world.command(&[&args[..], &["--seal-every", "1"], more].concat());
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -86,6 +91,14 @@ impl Trail {
     /// A machine that was enrolled at the server.
     pub(super) fn machine(&self) -> World {
         enrolled_at(&self.fleet, &self.server.url)
+    }
+
+    /// Waits until every head is sealed, of machines and of what was administered. Says how many seals cover.
+    pub(super) fn sealed(&self) -> u64 {
+        let open = "select (select count(*) from chains where sealed < seq) + coalesce((select max(seq) from acts), 0)
+                    - coalesce((select max(seq) from leaves where chain = 0), 0)";
+        until("everything is sealed", || (self.database.query(open) == "0").then_some(()));
+        self.database.query("select max(size) from seals").parse().unwrap()
     }
 
     /// A key that was let in, for requests of one's own, and its number.

@@ -3,14 +3,7 @@
 use serde_json::{Value, json};
 
 use super::server::{Trail, work};
-use crate::world::{Ran, World, wait_until};
-
-/// Waits until every head is sealed.
-fn sealed(trail: &Trail) {
-    wait_until("everything is sealed", || {
-        trail.database.query("select count(*) from chains where sealed < seq") == "0"
-    });
-}
+use crate::world::{Ran, World};
 
 fn export(trail: &Trail, args: &[&str]) -> String {
     let database = trail.database.address();
@@ -45,7 +38,7 @@ fn an_export_is_checked_without_trusting_anybody() {
         work(machine, 1);
         assert_eq!(machine.eclusa(&["fleet", "flush"]).code, 0);
     }
-    sealed(&trail);
+    trail.sealed();
     let (whole, root) = (export(&trail, &[]), trail.fleet.root());
     let ran = verify(&whole, &root);
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -53,6 +46,8 @@ fn an_export_is_checked_without_trusting_anybody() {
     let first = format!("machine 1, {}: records 1 to 6 hold and are sealed\n", workspace.display());
     assert!(ran.out.starts_with(&first), "{ran:?}");
     assert!(ran.out.contains("everything holds, by a seal over "), "{ran:?}");
+    let acts = "machine 0, the server and who administers it: records 1 to 3 hold and are sealed\n";
+    assert!(ran.out.contains(acts), "{ran:?}");
     let one = export(&trail, &["--machine", "2"]);
     let ran = verify(&one, &root);
     assert!(ran.code == 0 && !ran.out.contains("machine 1,"), "{ran:?}");
@@ -123,6 +118,64 @@ fn an_export_is_checked_without_trusting_anybody() {
     assert_eq!(verify(&export(&trail, &[]), &root).code, 1);
 }
 
+/// Whoever has a signing key, or administers, is seen: what was pushed, rolled out and shut out is chained and sealed.
+#[test]
+fn what_is_administered_is_on_record_and_sealed() {
+    let Some(trail) = Trail::new() else { return };
+    let machine = trail.machine();
+    let database = trail.database.address();
+    trail.fleet.push(super::DENY_TIME);
+    let file = trail.fleet.documents().display().to_string();
+    let publish = ["fleet", "publish", &file, "--server", &trail.server.url];
+    assert_eq!(trail.fleet.world.eclusa(&publish).code, 0);
+    trail.fleet.world.write("workspace/policy/all.toml", "# three\n");
+    let staged = ["push", "policy", "--database", &database, "--percent", "5"];
+    assert_eq!(trail.fleet.signed(&staged, "--to", "policy-1").code, 0);
+    let of_database = |args: &[&str]| {
+        let ran = trail.fleet.world.eclusa(&[args, &["--database", &database]].concat());
+        assert_eq!(ran.code, 0, "{ran:?}");
+        ran
+    };
+    of_database(&["fleet", "rollout", "--percent", "20"]);
+    of_database(&["fleet", "rollout", "--hold"]);
+    of_database(&["fleet", "machines", "suspend", "1", "--why", "lost"]);
+    of_database(&["fleet", "machines", "resume", "1"]);
+    assert_eq!(machine.eclusa(&["fleet", "leave"]).code, 0);
+    let listed = of_database(&["--json", "fleet", "log", "--acts"]).json();
+    let listed = listed.as_array().unwrap();
+    let acts: Vec<&str> = listed.iter().map(|it| it["record"]["act"].as_str().unwrap()).collect();
+    let expected = [
+        "left",
+        "resumed",
+        "suspended",
+        "held",
+        "rolled out",
+        "documents",
+        "documents",
+        "enrolled",
+        "documents",
+    ];
+    assert_eq!(acts, expected);
+    let pushed = &listed[5]["record"]["about"];
+    assert_eq!(
+        (&pushed["policy"]["version"], &pushed["policy"]["signers"][0]),
+        (&3.into(), &"acme-policy-1".into())
+    );
+    assert_eq!(pushed["offered"], "to 5 of 100 machines", "{pushed}");
+    assert_eq!(listed[2]["record"]["about"], json!({"machine": 1, "why": "lost"}));
+    let ran = of_database(&["fleet", "log", "--acts", "--limit", "1"]);
+    assert!(ran.out.lines().nth(1).unwrap().starts_with("9 "), "{ran:?}");
+    // Whoever owns the database takes none of it back unseen.
+    trail.sealed();
+    let root = trail.fleet.root();
+    assert_eq!(verify(&export(&trail, &[]), &root).code, 0);
+    trail.database.query("update acts set body = replace(body, 'acme-policy-1', 'acme-policy-2')");
+    let ran = verify(&export(&trail, &[]), &root);
+    assert!(ran.code == 1 && ran.out.contains("machine 0, the server"), "{ran:?}");
+    trail.database.query("delete from acts where seq > 1");
+    assert_eq!(verify(&export(&trail, &[]), &root).code, 1);
+}
+
 #[test]
 fn calls_of_all_machines_are_listed() {
     let Some(trail) = Trail::new() else { return };
@@ -167,7 +220,7 @@ fn old_days_are_dropped_and_the_rest_holds() {
     assert_eq!(maintain().out, "partitions are ready; nothing is old\n");
     let ahead = "select count(*) from pg_inherits where inhparent = 'segments'::regclass";
     assert_eq!(trail.database.query(ahead), "8", "today and a week");
-    sealed(&trail);
+    trail.sealed();
     let ran = verify(&export(&trail, &[]), &trail.fleet.root());
     assert!(ran.code == 0 && ran.out.contains("records 5 to 6 hold and are sealed"), "{ran:?}");
     work(&machine, 1);

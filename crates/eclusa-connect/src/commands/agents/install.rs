@@ -171,35 +171,37 @@ fn connect(
         earlier.save_or_forget(global, agent, scope)?;
         return Err(failure);
     }
-    let names: Vec<String> = changed.iter().map(|it| it.0.path.display().to_string()).collect();
+    let names: Vec<String> = changed.iter().map(|it| below_home(&it.0.path)).collect();
     let written = sanitize(&names.join(", "));
     if observe {
         screen.line(&format!("wrote {written}"))?;
         return tell_watched(agent, screen);
     }
+    // Three lines: what is connected, where it asks, what to do next. All the rest is in `eclusa status`.
     screen.line(&format!("{agent} is connected ({}): wrote {written}", scope.name()))?;
-    for what in agent.questions() {
-        screen.line(&format!("questions: {what}"))?;
-    }
-    if let Some(what) = agent.to_confirm(scope == InstallScope::Managed) {
-        screen.line(&format!("you still need to: {what}"))?;
-    }
-    for what in agent.still_open(scope == InstallScope::Managed) {
-        screen.line(&format!("not covered: {what}"))?;
-    }
+    screen.line(&format!("questions: {}", agent.questions_in_short()))?;
     let mut servers = Vec::new();
     for (file, new) in &planned {
         servers.extend(file.other_servers(new)?);
     }
     tell_servers(&servers, screen)?;
-    let (name, program) = (agent.name, agent.program);
-    let tried = match agent.launch.is_some() && scope == InstallScope::User {
-        true => format!("`eclusa status {name} --prove` tries it, then start `{program}`"),
-        false => format!("start `{program}`; `eclusa status` shows what is covered"),
-    };
-    screen.line(&format!("next: {tried}"))?;
-    note(&format!("`eclusa uninstall {name}` removes it"));
+    screen.line(&format!("next: {}", next_step(agent, scope)))?;
     Ok(Exit::Done)
+}
+
+/// What a person still does by hand, and then tries.
+fn next_step(agent: &AgentSpec, scope: InstallScope) -> String {
+    let (name, program) = (agent.name, agent.program);
+    let by_hand = agent.to_confirm(scope == InstallScope::Managed);
+    let by_hand = by_hand.map(|it| format!("{it}; ")).unwrap_or_default();
+    match agent.launch.is_some() && scope == InstallScope::User {
+        true => {
+            format!("{by_hand}`eclusa status {name} --prove` tries it and says what is not covered")
+        }
+        false => {
+            format!("{by_hand}start `{program}`; `eclusa status {name}` says what is not covered")
+        }
+    }
 }
 
 /// Leaves only hooks: what is watched has no servers of ours, and what an earlier installation put there would still hold.
@@ -239,6 +241,15 @@ fn tell_watched(agent: &AgentSpec, screen: &mut Screen) -> Result<Exit, Failure>
     ))?;
     note(&format!("`eclusa uninstall {name}` removes it; do that before you remove the program"));
     Ok(Exit::Done)
+}
+
+/// A path as people write it.
+fn below_home(path: &Path) -> String {
+    let home = std::env::var_os("HOME").filter(|it| !it.is_empty());
+    match home.and_then(|home| path.strip_prefix(home).ok()) {
+        Some(rest) => format!("~/{}", rest.display()),
+        None => path.display().to_string(),
+    }
 }
 
 /// True for a file that everybody may replace or write, and for a directory in which they may do so.

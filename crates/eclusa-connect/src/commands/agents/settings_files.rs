@@ -11,7 +11,9 @@ use crate::commands::{
     failure::Failure, global::Global, paths::Paths, read_text::read_text_of, remember::replace,
     tickets::remove,
 };
-use crate::{AGENTS, AgentSpec, EntryFile, ListedServer, SettingsEntry};
+use crate::{
+    AGENTS, AgentSpec, EntryError, EntryFile, ListedServer, SettingsEntry, agents::JsonForm,
+};
 
 /// The largest file of settings: some agents keep their history in there.
 const MAX_SETTINGS: u64 = 64 << 20;
@@ -24,6 +26,8 @@ pub(super) struct SettingsFile {
     pub(super) text: Option<String>,
     /// Everybody on the machine reads it, and nobody else writes it.
     is_for_all: bool,
+    agent: &'static str,
+    json: JsonForm,
 }
 
 /// The files of an agent, each with everything that belongs into it.
@@ -52,7 +56,15 @@ pub(super) fn files(
                     }
                 };
                 let is_for_all = scope == InstallScope::Managed;
-                files.push(SettingsFile { path, entries: vec![entry], text, is_for_all });
+                let (agent, json) = (agent.title, agent.json());
+                files.push(SettingsFile {
+                    path,
+                    entries: vec![entry],
+                    text,
+                    is_for_all,
+                    agent,
+                    json,
+                });
             }
         }
     }
@@ -109,9 +121,20 @@ impl SettingsFile {
 
     /// The text with everything in it that belongs there.
     pub(super) fn installed(&self) -> Result<String, Failure> {
-        self.entries.iter().try_fold(self.text().to_owned(), |text, entry| {
+        let text = self.entries.iter().try_fold(self.text().to_owned(), |text, entry| {
             entry.add(&text).map_err(|err| self.unreadable(&err))
-        })
+        })?;
+        match self.unread(&text) {
+            Some(why) => Err(self.unreadable(&EntryError(why))),
+            None => Ok(text),
+        }
+    }
+
+    /// Why the agent would run none of the hooks in such a text of this file, if it would not.
+    pub(super) fn unread(&self, text: &str) -> Option<String> {
+        let hooks = self.entries.iter().any(SettingsEntry::is_hook);
+        let why = self.json.refuses(text).filter(|_| hooks)?;
+        Some(format!("{} cannot read it, and runs none of its hooks ({why})", self.agent))
     }
 
     /// The agent's other servers in such a text of this file.
@@ -163,7 +186,7 @@ impl SettingsFile {
         fs::set_permissions(&self.path, fs::Permissions::from_mode(0o644))
     }
 
-    fn unreadable(&self, err: &crate::EntryError) -> Failure {
+    fn unreadable(&self, err: &EntryError) -> Failure {
         Failure::failed(format!("`{}` was left alone: {err}", self.path.display()))
             .hint("fix the file, then run the command again; nothing was written")
     }

@@ -173,6 +173,15 @@ fn look(global: &Global, agent: &'static AgentSpec) -> Result<AgentStatus, Failu
         }
         let present = |it: &&(&SettingsFile, _)| it.1 == Some(EntryState::Present);
         let held = gates.iter().filter(present).count();
+        let unread = |it: &SettingsFile| {
+            let why = it.unread(it.text())?;
+            Some(format!("`{}`: {why}", it.path.display()))
+        };
+        let lost = files.iter().filter(|it| !it.text().is_empty()).find_map(unread);
+        if let Some(lost) = lost.filter(|_| held > 0 || told) {
+            status.problems.push(lost);
+            continue;
+        }
         if held == 0 {
             if told {
                 status.level = status.level.max(HookLevel::Watched);

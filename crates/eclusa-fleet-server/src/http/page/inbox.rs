@@ -101,7 +101,9 @@ pub(super) async fn inbox(
     let alone = if query.question.is_some() || rows.is_empty() { " alone" } else { "" };
     let mut body = Html::default();
     body.raw("<div class=\"columns").raw(alone);
-    body.raw("\"><section class=\"list\" aria-label=\"Pending approvals\">");
+    body.raw(
+        "\"><section class=\"list\" aria-label=\"Pending approvals\"><h1>Pending approvals</h1>",
+    );
     filters(&query, &mut body);
     for (target, attempts, error) in notifications::failed(&server.database).await? {
         body.element(

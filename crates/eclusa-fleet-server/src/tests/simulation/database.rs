@@ -100,6 +100,7 @@ impl SimulatedServer {
             chains: chains.map(SimulatedChain::state).collect(),
             mirrored: BTreeMap::new(),
             messages: messages.map(|it| it.1.clone()).collect(),
+            seal: None,
         }
     }
 

@@ -108,15 +108,7 @@ impl SimulatedMachine {
         let dir = scratch();
         copy(fresh(at), dir.path());
         let membership = enrolled();
-        let state = MachineState {
-            machine: at as u32 + 1,
-            server: String::new(),
-            offset: 0,
-            caught_up: 0,
-            documents: 0,
-            suspended: None,
-            stores: Default::default(),
-        };
+        let state = MachineState::enrolled(at as u32 + 1, String::new());
         let disk = SimulatedDisk { state: state.to_text(), membership: membership.to_text() };
         SimulatedMachine::boot(dir, disk, clock, false)
     }

@@ -17,7 +17,6 @@ fn live() -> World {
 /// A later command reaches the server of an earlier one, on localhost and nowhere else.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_in_the_background_is_reached_by_later_commands_of_the_conversation() {
-    eclusa_testing::needs!(Namespaces);
     let world = World::yes();
     let server = "perl -MIO::Socket -e '$| = 1; $s = IO::Socket::INET->new(Listen => 1, LocalAddr => \"127.0.0.1\");
         print \"at \", $s->sockport, \" \"; while ($c = $s->accept) { print $c \"served\n\"; close $c }'";

@@ -134,7 +134,7 @@ fn a_shell_call_with_the_models_reason_below_the_facts() {
        │   y  already approved
     answers:
       y  yes, this once, with exactly these arguments
-      s  yes, and for the rest of this conversation: `bash` with exactly these arguments
+      s  yes, and for the rest of this session: `bash` with exactly these arguments
       e  edit the arguments; the edited call is checked and judged again
       n  no; you can say why
       i  no, answer in place of the tool: your words become its result
@@ -180,7 +180,7 @@ fn a_call_of_another_server_with_arguments_of_every_kind() {
       ask │ tools of other servers are asked about (eclusa.toml:7)
     answers:
       y  yes, this once, with exactly these arguments
-      s  yes, and for the rest of this conversation: every call of `mcp__files__write`
+      s  yes, and for the rest of this session: every call of `mcp__files__write`
       a  yes, and always from now on: every call of `mcp__files__write`
       e  edit the arguments; the edited call is checked and judged again
       n  no; you can say why
@@ -237,7 +237,7 @@ fn a_narrow_surface_keeps_the_bar_on_every_line() {
           ┊ asked about (eclusa.toml:7)
     answers:
       y  yes, this once, with exactly these arguments
-      s  yes, and for the rest of this conversation: `bash` with exactly these arguments
+      s  yes, and for the rest of this session: `bash` with exactly these arguments
       e  edit the arguments; the edited call is checked and judged again
       n  no; you can say why
       i  no, answer in place of the tool: your words become its result

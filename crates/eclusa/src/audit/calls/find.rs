@@ -72,22 +72,53 @@ pub fn newest_calls(
     matches: impl Fn(&CallRecord) -> bool,
 ) -> Result<(Vec<CallRecord>, Option<u64>), AuditError> {
     let head = log.head()?.seq;
-    let mut end = before.unwrap_or(u64::MAX).min(head.saturating_add(1));
-    let stop = end.saturating_sub(MAX_LOOKED_AT);
+    let end = before.unwrap_or(u64::MAX).min(head.saturating_add(1));
     let mut found: Vec<CallRecord> = Vec::new();
-    let mut records: Vec<Record> = Vec::new();
-    while end > 1 && end > stop && found.len() <= limit {
-        let from = end.saturating_sub(PAGE as u64).max(1);
-        let mut chunk = log.records(from, usize::try_from(end - from).unwrap_or_default())?;
-        chunk.append(&mut records);
-        records = chunk;
-        found = CallRecord::gather(records.iter().cloned());
-        found.retain(&matches);
-        found.reverse();
-        end = from;
-    }
+    visit_newest(log, end.saturating_sub(MAX_LOOKED_AT), end, |call| {
+        found.extend(Some(call).filter(&matches));
+        found.len() <= limit
+    })?;
     let more = found.len() > limit;
     found.truncate(limit);
     let next = found.last().map(CallRecord::first_record).filter(|_| more);
     Ok((found, next))
+}
+
+/// Goes through the calls whose first record is this one or a later one, the newest first, until `visit` says
+/// that it has seen enough. Only a page of records is in memory, and ends of calls that began before it.
+pub fn newest_first(
+    log: &dyn Log,
+    from: u64,
+    visit: impl FnMut(CallRecord) -> bool,
+) -> Result<(), AuditError> {
+    visit_newest(log, from, log.head()?.seq.saturating_add(1), visit)
+}
+
+fn visit_newest(
+    log: &dyn Log,
+    from: u64,
+    mut end: u64,
+    mut visit: impl FnMut(CallRecord) -> bool,
+) -> Result<(), AuditError> {
+    let from = from.max(1);
+    let mut ends: Vec<Record> = Vec::new();
+    while end > from {
+        let first = end.saturating_sub(PAGE as u64).max(from);
+        let mut page = log.records(first, usize::try_from(end - first).unwrap_or_default())?;
+        page.append(&mut ends);
+        ends = page.iter().filter(|it| is_end_of_earlier(it, first)).cloned().collect();
+        for call in CallRecord::gather(page).into_iter().rev() {
+            if !visit(call) {
+                return Ok(());
+            }
+        }
+        end = first;
+    }
+    Ok(())
+}
+
+/// True for the end of a call whose start is before this record.
+fn is_end_of_earlier(record: &Record, first: u64) -> bool {
+    let start = || fields(record).get("start").and_then(Value::as_u64);
+    record.body.contains("\"start\":") && start().is_some_and(|it| it < first)
 }
