@@ -234,8 +234,16 @@ impl Prompt {
 
     /// Asks for a line; `None` when there will be none.
     pub(super) fn read(&mut self, prompt: &str) -> io::Result<Option<String>> {
+        self.asked(prompt, KeyReader::line)
+    }
+
+    fn asked(
+        &mut self,
+        prompt: &str,
+        next: fn(&mut KeyReader) -> io::Result<TypedLine>,
+    ) -> io::Result<Option<String>> {
         loop {
-            match self.typed(prompt, KeyReader::line)? {
+            match self.typed(prompt, next)? {
                 TypedLine::Line(line) => return Ok(Some(line)),
                 TypedLine::End | TypedLine::GivenUp => return Ok(None),
                 TypedLine::Resized => {}
@@ -303,7 +311,7 @@ impl Prompt {
         }
         let text = Phrase::RuleForEverywhere.with(person.display());
         self.say(Style::Plain, &one_line(&text))?;
-        let answer = self.read_alone(Phrase::AddRule.text())?;
+        let answer = self.asked(Phrase::AddRule.text(), KeyReader::answer)?;
         let answer = answer.unwrap_or_default().to_lowercase();
         if answer == "everywhere"
             && let Some(grant) = &self.question.grant
