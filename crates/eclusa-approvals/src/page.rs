@@ -61,7 +61,7 @@ pub(crate) struct Offers {
 /// What a person has not seen whole is allowed this once at most. What ran already cannot be edited
 /// any more, and what holds a secret is not: a cookie alone would read it.
 pub(crate) fn offers(question: &Question) -> Offers {
-    let whole = question.preview().is_none_or(|it| it.whole);
+    let whole = question.made().is_none_or(|it| it.whole);
     Offers {
         session: whole && question.grant.is_some(),
         edits: whole && question.offers_edits(),

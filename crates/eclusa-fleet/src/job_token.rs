@@ -166,6 +166,11 @@ impl JobToken {
         &self.key
     }
 
+    /// What its issuer signed. Signatures of one text can be several: whoever has one by ES256 can make a second.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     fn claim(&self, name: &str) -> Option<&str> {
         self.claims.get(name).and_then(Value::as_str)
     }

@@ -237,7 +237,7 @@ fn lines(question: &Question) -> (Vec<MirroredLine>, bool) {
         let role = it.role.as_str().to_owned();
         lines.push(MirroredLine { role, label: it.label, text: it.text });
     }
-    (lines, question.preview().is_none_or(|it| it.whole))
+    (lines, question.made().is_none_or(|it| it.whole))
 }
 
 impl MirroredLine {

@@ -21,7 +21,7 @@ pub use directory::{common_directory, git_directories, git_directory, read_point
 pub use ignored::{Ignored, add_patterns};
 pub use index::{GitIndex, IndexEntry, index_meaning, is_clean, is_tracked, read_index};
 pub use linked::{LinkedRepository, is_in_git_directory, linked_repository};
-pub use objects::{NewCommit, is_whole_object, loose_object_id};
+pub use objects::{LooseObject, NewCommit, is_whole_object, loose_object, loose_object_id};
 pub use presence::has_object;
 pub use refs::{packed_refs, split_git_path};
 pub use sha1::blob_id;

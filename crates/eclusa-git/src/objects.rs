@@ -1,6 +1,9 @@
 //! Objects that git keeps in a file each.
 
-use std::{io::Read, path::Path};
+use std::{
+    io::Read,
+    path::{Path, PathBuf},
+};
 
 use flate2::read::ZlibDecoder;
 
@@ -54,9 +57,24 @@ pub fn is_whole_object(id: &str, file: &[u8]) -> bool {
 /// The name of the object whose file this is, by its path: `objects/ab/cdef…`.
 #[must_use]
 pub fn loose_object_id(path: &Path) -> Option<String> {
-    let (_, object) = path.to_str()?.rsplit_once("/objects/")?;
+    loose_object(path).map(|it| it.id)
+}
+
+/// An object that git keeps in a file of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LooseObject {
+    /// Its name, in hexadecimal.
+    pub id: String,
+    /// The directory of git that it lies in.
+    pub place: PathBuf,
+}
+
+/// The object whose file this is, by its path: `.git/objects/ab/cdef…`.
+#[must_use]
+pub fn loose_object(path: &Path) -> Option<LooseObject> {
+    let (place, object) = path.to_str()?.rsplit_once("/objects/")?;
     let (directory, name) = object.split_once('/')?;
     let id = format!("{directory}{name}");
     let hex = id.len() == 40 && id.bytes().all(|it| it.is_ascii_hexdigit());
-    (hex && directory.len() == 2).then_some(id)
+    (hex && directory.len() == 2).then_some(LooseObject { id, place: place.into() })
 }

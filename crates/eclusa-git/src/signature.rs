@@ -8,7 +8,7 @@ use flate2::read::ZlibDecoder;
 const MAX_READ: u64 = 64 << 10;
 
 /// What can be signed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Signable {
     /// A commit.
     Commit,

@@ -1,11 +1,11 @@
 //! What is to be signed: the commits and tags of a run that nobody signed, to be known again when they are made a
 //! second time. A second time their dates are others, and the names of those among them that they follow.
 
-use std::{collections::BTreeSet, io::Read as _};
+use std::{collections::BTreeSet, io::Read as _, path::Path};
 
 use flate2::read::ZlibDecoder;
 
-use crate::{Signable, sha1::sha1, unsigned_object};
+use crate::{LooseObject, Signable, sha1::sha1, unsigned_object};
 
 /// How much of an object is read.
 const MAX_READ: u64 = 64 << 10;
@@ -13,7 +13,7 @@ const MAX_READ: u64 = 64 << 10;
 /// Commits and tags without a signature, and which of them have one by now.
 #[derive(Debug, Clone, Default)]
 pub struct ToSign {
-    objects: Vec<(String, SignableText)>,
+    objects: Vec<(LooseObject, SignableText)>,
     signed: BTreeSet<String>,
 }
 
@@ -23,18 +23,23 @@ struct SignableText {
     kind: Signable,
     /// The objects that it names beside its tree: what a commit follows, what a tag stands for.
     links: Vec<String>,
+    /// Its header, in which these names are left out: where a line stands decides what git takes it for.
     head: Vec<String>,
     body: String,
 }
 
 impl ToSign {
-    /// What is unsigned among these objects, each by its name and its file.
+    /// What is unsigned among these objects, each with its file.
     #[must_use]
-    pub fn unsigned<F: AsRef<[u8]>>(objects: impl IntoIterator<Item = (String, F)>) -> ToSign {
-        let read = |(id, file): (String, F)| {
+    pub fn unsigned<F: AsRef<[u8]>>(objects: impl IntoIterator<Item = (LooseObject, F)>) -> ToSign {
+        let read = |(id, file): (LooseObject, F)| {
             unsigned_object(file.as_ref())?;
             let mut text = Vec::new();
-            ZlibDecoder::new(file.as_ref()).take(MAX_READ).read_to_end(&mut text).ok()?;
+            ZlibDecoder::new(file.as_ref()).take(MAX_READ + 1).read_to_end(&mut text).ok()?;
+            // Of what is longer only the beginning would be known again.
+            if text.len() as u64 > MAX_READ {
+                return None;
+            }
             let start = text.iter().position(|it| *it == 0)? + 1;
             Some((id, SignableText::parse(text.get(start..)?)?))
         };
@@ -61,9 +66,21 @@ impl ToSign {
         self
     }
 
-    /// The first line of each message.
-    pub fn subjects(&self) -> impl Iterator<Item = &str> {
-        self.objects.iter().map(|it| it.1.body.lines().next().unwrap_or_default())
+    /// Which kinds there are.
+    pub fn kinds(&self) -> impl Iterator<Item = Signable> {
+        [Signable::Tag, Signable::Commit].into_iter().filter(move |it| self.count(*it) > 0)
+    }
+
+    /// The directories of git that they lie in.
+    pub fn places(&self) -> impl Iterator<Item = &Path> {
+        let places: BTreeSet<&Path> = self.objects.iter().map(|it| &*it.0.place).collect();
+        places.into_iter()
+    }
+
+    /// What each is, in whose name, and what its message begins with: tags first, which say the most.
+    pub fn described(&self) -> impl Iterator<Item = String> {
+        let of = |kind| self.objects.iter().filter(move |it| it.1.kind == kind);
+        of(Signable::Tag).chain(of(Signable::Commit)).map(|it| it.1.describe())
     }
 
     /// Whether this text is one of them: the same but for dates, and for the names of those among
@@ -75,7 +92,7 @@ impl ToSign {
     }
 
     fn is_again(&self, known: &SignableText, text: &SignableText) -> bool {
-        let is_new = |id: &String| self.objects.iter().any(|it| it.0 == *id);
+        let is_new = |id: &String| self.objects.iter().any(|it| it.0.id == *id);
         let follows = |(old, new): (&String, &String)| match is_new(old) {
             true => self.signed.contains(new),
             false => old == new,
@@ -103,20 +120,39 @@ impl SignableText {
             _ => return None,
         };
         let link = if kind == Signable::Commit { "parent " } else { "object " };
-        let (links, head): (Vec<&str>, Vec<&str>) =
-            head.lines().partition(|it| it.starts_with(link));
-        let links = links.iter().filter_map(|it| it.strip_prefix(link)).map(str::to_owned);
-        let head = head.into_iter().map(without_date).map(str::to_owned);
-        let (links, head, body) = (links.collect(), head.collect(), body.to_owned());
-        Some(SignableText { kind, links, head, body })
+        let names = head.split('\n').filter_map(|it| it.strip_prefix(link));
+        let links = names.map(str::to_owned).collect();
+        let without_name = |it| if str::starts_with(it, link) { link } else { without_date(it) };
+        let head = head.split('\n').map(without_name).map(str::to_owned).collect();
+        Some(SignableText { kind, links, head, body: body.to_owned() })
+    }
+
+    fn describe(&self) -> String {
+        let said = |name: &str| self.head.iter().find_map(|it| it.strip_prefix(name));
+        let subject = self.body.lines().find(|it| !it.trim().is_empty()).unwrap_or_default();
+        match self.kind {
+            Signable::Commit => {
+                let by = said("committer ").unwrap_or("nobody");
+                format!("commit of {by}: {subject}")
+            }
+            Signable::Tag => {
+                let (kind, by) = (said("type ").unwrap_or("nothing"), said("tagger "));
+                let (name, by) = (said("tag ").unwrap_or_default(), by.unwrap_or("nobody"));
+                format!("tag {name} for a {kind}, of {by}: {subject}")
+            }
+        }
     }
 }
 
-/// `author Ana <ana@example.org> 1767600000 +0000` without its date.
+/// `author Ana <ana@example.org> 1767600000 +0000` without its date. With anything else behind the name it stays whole.
 fn without_date(line: &str) -> &str {
     let dated = ["author ", "committer ", "tagger "].iter().any(|it| line.starts_with(it));
+    let is_date = |it: &str| it.bytes().all(|it| matches!(it, b'0'..=b'9' | b' ' | b'+' | b'-'));
     let end = line.rfind('>').filter(|_| dated).map_or(line.len(), |it| it + 1);
-    line.get(..end).unwrap_or(line)
+    match line.split_at_checked(end) {
+        Some((named, date)) if is_date(date) => named,
+        _ => line,
+    }
 }
 
 /// The name of what git makes of a text and its signature.
@@ -133,3 +169,6 @@ fn signed_id(text: &[u8], signature: &[u8]) -> Option<String> {
     let object = format!("{kind} {}\0{whole}", whole.len());
     Some(sha1(object.as_bytes()).iter().map(|it| format!("{it:02x}")).collect())
 }
+
+#[cfg(test)]
+mod tests;

@@ -81,7 +81,7 @@ impl Terminal {
             let columns = size_of(&out).map_or(usize::MAX, |it| it.0);
             write!(out, "{} ", layout::prompt(question, columns))?;
             out.flush()?;
-            keys.line()
+            keys.answer()
         };
         match ask().map_err(|err: io::Error| err.to_string())? {
             key_reader::TypedLine::Line(line) => Ok(crate::language::is_yes(&line)),

@@ -263,8 +263,8 @@ pub enum QuestionAbout {
     Changes(Preview),
     /// Running the call again with these hosts open, which it tried to reach.
     Hosts(Vec<String>),
-    /// Running the call again and signing what it made with a person's key.
-    Signature(SignatureRequest),
+    /// Running the call again and signing what it made with a person's key. What it has changed so far is shown.
+    Signature(SignatureRequest, Preview),
 }
 
 /// Changes, as a person sees them before they are real.

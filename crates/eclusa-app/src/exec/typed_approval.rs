@@ -97,7 +97,7 @@ impl Approver for TypedApproval {
                 }
                 QuestionAbout::Changes(preview) => preview,
                 // Which hosts it tries nobody knew, nor what it wants signed.
-                QuestionAbout::Hosts(_) | QuestionAbout::Signature(_) => return Err(unseen()),
+                QuestionAbout::Hosts(_) | QuestionAbout::Signature(..) => return Err(unseen()),
             };
             if person.wanted == ChangeChoice::Ask {
                 return Err(unseen());

@@ -2,11 +2,13 @@
 //! (`undo`). That command is a tool like any other, which nobody but `eclusa undo` registers: it passes the
 //! gate and is recorded with the arguments of the call that it takes back.
 
+use std::fs::{File, TryLockError};
+
 use eclusa::{
     Origin, Registration, Registry, Reply, ToolCall,
     audit::calls::{self, CallRecord},
     registry::RegistryError,
-    workspace::UndoStatus,
+    workspace::{UndoStatus, private_file},
 };
 use eclusa_config::Config;
 use eclusa_tools::Sandboxes;
@@ -44,6 +46,8 @@ pub(super) struct Outside {
     call: u64,
     tool: String,
     args: Value,
+    /// Nobody else takes calls back by commands: none is taken back twice.
+    _alone: File,
 }
 
 /// The one call that is meant, if its tool names a command that takes it back. The error says why it
@@ -66,6 +70,7 @@ pub(super) fn find(ctx: &AppContext, meant: &[u64]) -> Result<Option<Outside>, F
         let text = format!("call {call} acted outside the workspace, and is undone alone");
         return Err(Failure::usage(text).hint(format!("`eclusa undo {call}`")));
     }
+    let alone = alone(ctx)?;
     if record.outcome() != "ok" {
         let text = format!("call {call} cannot be undone: it ended with `{}`", record.outcome());
         return Err(Failure::failed(text));
@@ -84,7 +89,22 @@ pub(super) fn find(ctx: &AppContext, meant: &[u64]) -> Result<Option<Outside>, F
         Failure::failed(format!("call {call} cannot be undone by a command: such calls {why}"))
             .hint("take it back by hand")
     })?;
-    Ok(Some(Outside { call, args: args.clone(), tool }))
+    Ok(Some(Outside { call, args: args.clone(), tool, _alone: alone }))
+}
+
+/// From the look whether a call was taken back until it is.
+fn alone(ctx: &AppContext) -> Result<File, Failure> {
+    let file = ctx.paths.undo().with_file_name("undo-command.lock");
+    let failed =
+        |err: std::io::Error| Failure::failed(format!("cannot lock `{}`: {err}", file.display()));
+    let lock = private_file::open_lock(&file).map_err(failed)?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(Failure::failed(
+            "another `eclusa undo` takes a call back; try again when it has ended",
+        )),
+        Err(TryLockError::Error(err)) => Err(failed(err)),
+    }
 }
 
 /// The id of the call that takes back another.

@@ -257,7 +257,7 @@ impl Approver for CommandLine {
         Box::pin(async {
             match question.about {
                 QuestionAbout::Running | QuestionAbout::Changes(_) => Ok(Answer::Once),
-                QuestionAbout::Hosts(_) | QuestionAbout::Signature(_) => {
+                QuestionAbout::Hosts(_) | QuestionAbout::Signature(..) => {
                     Err(NotAsked::Unavailable("nobody spoke of hosts or signatures".to_owned()))
                 }
             }

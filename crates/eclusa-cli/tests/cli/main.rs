@@ -86,6 +86,7 @@ mod own_loops;
 mod own_tools;
 mod passkeys;
 mod past_sessions;
+mod paste;
 mod pause;
 mod pending;
 mod pending_git;

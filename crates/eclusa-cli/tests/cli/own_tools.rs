@@ -146,3 +146,20 @@ fn what_it_did_outside_is_taken_back_by_its_undo_command() {
     assert_eq!(ran.code, 3, "{ran:?}");
     assert!(world.path("outside-x").exists());
 }
+
+#[test]
+fn of_any_number_at_once_one_takes_a_call_back() {
+    let undo =
+        "undo = [\"sh\", \"-c\", \"echo undone >> ../undone\"]\nwrites = []\nsandbox = false";
+    let world = World::with(&tool("true", undo));
+    let call = run(&world, "yolo", r#"{"to": "x"}"#).json()["number"].to_string();
+    let undo = |_| {
+        let mut undo = world.command(&["undo", &call]);
+        undo.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+        undo.spawn().unwrap()
+    };
+    let started: Vec<_> = (0..8).map(undo).collect();
+    let ended = started.into_iter().map(|mut it| it.wait().unwrap().success());
+    assert_eq!(ended.filter(|it| *it).count(), 1);
+    assert_eq!(world.read("undone"), "undone\n");
+}

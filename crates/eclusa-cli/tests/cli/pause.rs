@@ -47,6 +47,24 @@ fn every_call_is_refused_with_the_reason_until_the_person_ends_it() {
 }
 
 #[test]
+fn a_watched_agent_is_held_while_it_is_paused() {
+    let world = World::new();
+    let mut person = Person::runs(&world, &["install", "claude-code", "--observe"]);
+    person.sees("stop nothing?");
+    person.types("y");
+    assert_eq!(person.ends().0, 0);
+    let bash = before(&world, "Bash", json!({"command": "touch x"}));
+    assert_eq!(claude(&world, &bash).out, "", "the hook has no opinion");
+    assert_eq!(pause(&world, &["claude-code", "--for", "10m"]).0, 0);
+    let (word, why) = decision(&claude(&world, &bash));
+    assert!(word == "deny" && why.contains("has paused claude-code"), "{why}");
+    let status = world.eclusa(&["status", "claude-code"]).out;
+    assert!(status.contains("the rules are enforced: it is paused"), "{status}");
+    assert_eq!(pause(&world, &["claude-code", "--end"]).0, 0);
+    assert_eq!(claude(&world, &bash).out, "");
+}
+
+#[test]
 fn nobody_pauses_or_goes_on_without_a_terminal_and_a_yes() {
     let world = World::new();
     let ran = world.eclusa(&["pause", "claude-code", "--for", "10m"]);

@@ -248,3 +248,122 @@ fn a_repository_names_neither_program_nor_key() {
         "{seen}"
     );
 }
+
+/// The calls of one conversation in one process, with somebody at the terminal.
+fn conversation(world: &World, commands: &[&str]) -> Person {
+    let calls = commands.iter().map(|it| {
+        let call = json!({"name": "bash", "args": {"command": it}});
+        format!("```tool\n{call}\n```\n")
+    });
+    world.write("calls", &calls.collect::<String>());
+    let program = world.command(&["feed"]);
+    #[expect(clippy::disallowed_methods, reason = "a shell gives the program the calls to read")]
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "exec \"$0\" feed < \"$1\""]).arg(program.get_program());
+    shell.arg(world.path("calls")).current_dir(world.path("workspace"));
+    shell.env_clear().envs(program.get_envs().filter_map(|(name, it)| Some((name, it?))));
+    Person::starts(shell)
+}
+
+/// Shows what is signed: what it is, in whose name, in which repository, and what the command has changed.
+#[test]
+fn the_question_shows_what_is_signed_before_it_is() {
+    eclusa_testing::needs!(Namespaces);
+    let world = repository();
+    with_ssh_key(&world);
+    plainly(
+        &world,
+        "git init -q -b main lib && cd lib && git -c commit.gpgSign=false commit -q --allow-empty -m lib",
+    );
+    let asked = |command: &str| {
+        let mut person = Person::runs(&world, &["run", "bash", &bash(command)]);
+        person.answers("n");
+        person.sees("Why?");
+        let seen = flowing(&person.seen.replace(['┊', '│'], ""));
+        person.types("");
+        person.answers("n");
+        person.sees("Why?");
+        person.types("");
+        person.ends();
+        seen
+    };
+    let seen =
+        asked("echo hostile > b.txt; git add -A; git commit -qm '\n\nfix' --cleanup=verbatim");
+    assert!(seen.contains("`commit of Ana <ana@example.org>: fix`"), "{seen}");
+    assert!(seen.contains("made b.txt"), "{seen}");
+    let seen = asked("git tag -a -m 'a` typo' v9");
+    assert!(seen.contains("`tag v9 for a commit, of Ana <ana@example.org>: a' typo`"), "{seen}");
+    let seen = asked("git -C lib commit -q --allow-empty -m inside");
+    assert!(flowing(&seen).contains("workspace/lib`"), "{seen}");
+    // Two repositories are no one question.
+    let mut person = Person::runs(
+        &world,
+        &[
+            "run",
+            "bash",
+            &bash("git commit -q --allow-empty -m a; git -C lib commit -q --allow-empty -m b"),
+        ],
+    );
+    person.answers("y");
+    let (_, seen) = person.ends();
+    assert!(flowing(&seen).contains("they are in several repositories"), "{seen}");
+}
+
+/// An answer for the session is for what was asked about: not for tags, other repositories, and texts that no git made.
+#[test]
+fn a_yes_for_the_session_signs_commits_of_this_repository_and_nothing_else() {
+    eclusa_testing::needs!(Namespaces);
+    let world = repository();
+    with_ssh_key(&world);
+    let forged = "tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904\\nauthor Ana <ana@example.org> 1 +0000\\ncommitter Ana <ana@example.org> 1 +0000\\n\\nforged\\n";
+    let script = format!(
+        "git commit -q --allow-empty -m four; d=/run/eclusa-sign; test -d $d || exit 0
+         printf '{forged}' > $d/1.ask; until [ -e $d/1.no ] || [ -e $d/1.yes ]; do sleep 0.05; done; cat $d/1.*\n"
+    );
+    world.write("workspace/forge.sh", &script);
+    let commit = |name: &str| format!("git commit -q --allow-empty -m {name}");
+    let mut person = conversation(
+        &world,
+        &[&commit("one"), &commit("two"), "git tag -a -m three v3", "bash forge.sh"],
+    );
+    person.answers("s");
+    // The commits, then a question of its own for the tag.
+    person.answers("y");
+    person.answers("y");
+    person.sees("tag v3 for a commit");
+    person.answers("n");
+    person.sees("Why?");
+    person.types("");
+    person.answers("y");
+    person.answers("y");
+    let (_, seen) = person.ends();
+    assert!(!seen.contains("BEGIN SSH SIGNATURE"), "{seen}");
+    assert!(flowing(&seen).contains("no signature was made"), "{seen}");
+    assert_eq!(plainly(&world, "git log -3 --format=%G?%s"), "Nfour\nGtwo\nGone");
+    assert!(!plainly(&world, "git cat-file -p v3").contains("BEGIN SSH"));
+}
+
+/// What the environment says counts where it does not lead into the project.
+#[test]
+fn no_program_of_the_project_asks_for_the_words_of_a_key() {
+    eclusa_testing::needs!(Namespaces);
+    let world = repository();
+    with_ssh_key(&world);
+    plainly(&world, "ssh-keygen -q -p -P '' -N secret-words -f ~/.ssh/id");
+    let ran = world.path("ran");
+    let script = format!("#!/bin/sh\ntouch '{}'\n", ran.display());
+    world.write("workspace/ask", &script);
+    plainly(&world, "chmod +x ask");
+    let mut program = world.command(&["run", "bash", &bash("git commit -q --allow-empty -m one")]);
+    program.env("SSH_ASKPASS", world.path("workspace/ask")).env("SSH_ASKPASS_REQUIRE", "force");
+    let mut person = Person::starts(program);
+    person.answers("y");
+    // Who opens the key is asked at the terminal.
+    person.sees("passphrase");
+    person.types("");
+    person.answers("n");
+    person.sees("Why?");
+    person.types("");
+    person.ends();
+    assert!(!ran.exists());
+}

@@ -40,8 +40,8 @@ pub(super) async fn enrol(
     let keys = keys.map_err(|why| HttpRefusal::new(StatusCode::BAD_GATEWAY, why))?;
     let now = SystemClock.unix_ms();
     let job = token.check(&enrolments, &keys, now).map_err(|err| refused(&err))?;
-    // A token is an invite of its own, for one machine.
-    let secret = Digest::compute(asked.token.trim().as_bytes());
+    // A token is an invite of its own, for one machine, whatever signature it is shown with.
+    let secret = Digest::compute(token.text().as_bytes());
     let id = format!("job {secret} {}", text(&job.subject));
     let invite = Invite { id, labels: job.labels, ephemeral: true, uses: 1, secret };
     let machine = machines::enrol(&server.database, &invite, key, &text(&asked.name)).await?;

@@ -21,6 +21,26 @@ const MAX_SIGNATURE: u64 = 64 << 10;
 /// Where programs are looked for: never in a directory of a project, which a caller's `PATH` may name.
 const PATH: &str = "/usr/bin:/bin:/usr/local/bin:/opt/homebrew/bin:/opt/local/bin";
 
+/// What a program that signs is told of the environment: how it finds its agent and asks for the words that open a
+/// key. Nothing else, which could name libraries and programs.
+const VARIABLES: [&str; 15] = [
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DISPLAY",
+    "GNUPGHOME",
+    "GPG_TTY",
+    "LANG",
+    "LC_ALL",
+    "LOGNAME",
+    "PINENTRY_USER_DATA",
+    "SSH_ASKPASS",
+    "SSH_AUTH_SOCK",
+    "TERM",
+    "USER",
+    "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+    "XDG_RUNTIME_DIR",
+];
+
 /// Signs as git does outside of sandboxes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitSigner {
@@ -28,6 +48,8 @@ pub struct GitSigner {
     program: OsString,
     key: String,
     home: PathBuf,
+    /// The variables of the environment that count.
+    env: Vec<(&'static str, OsString)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +106,7 @@ impl GitSigner {
         };
         let program = program.unwrap_or_else(|| name.to_owned());
         let program = expanded(&program, home).into();
-        Ok(GitSigner { format, program, key, home: home.to_owned() })
+        Ok(GitSigner { format, program, key, home: home.to_owned(), env: variables(cwd) })
     }
 
     /// The key, as a person calls it.
@@ -134,6 +156,7 @@ impl GitSigner {
     #[expect(clippy::disallowed_methods, reason = "the person's own program, outside of sandboxes")]
     fn run(&self, words: &[OsString], text: &[u8]) -> Result<(Vec<u8>, String), String> {
         let mut command = Command::new(&self.program);
+        command.env_clear().envs(self.env.iter().map(|(name, value)| (name, value)));
         command.args(words).current_dir("/").env("PATH", PATH).env("HOME", &self.home);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let shown = self.program.display();
@@ -184,6 +207,16 @@ fn wait(child: &mut Child) -> bool {
 fn is_plain(key: &str) -> bool {
     let plain = |it: char| it.is_ascii_alphanumeric() || " @.+_-<>!".contains(it);
     !key.is_empty() && key.len() <= 200 && !key.starts_with(['-', '!']) && key.chars().all(plain)
+}
+
+/// The variables that count, but for those that lead into the project: it may have set them.
+fn variables(cwd: &Path) -> Vec<(&'static str, OsString)> {
+    let top = cwd.ancestors().filter(|it| it.join(".git").symlink_metadata().is_ok()).last();
+    let top = top.unwrap_or(cwd);
+    let whole = |it: &OsStr| Path::new(it).canonicalize().unwrap_or_else(|_| it.into());
+    let leads_there = |it: &OsStr| !it.is_empty() && whole(it).starts_with(whole(top.as_os_str()));
+    let read = |name| Some((name, std::env::var_os(name)?));
+    VARIABLES.into_iter().filter_map(read).filter(|(_, value)| !leads_there(value)).collect()
 }
 
 /// `~/x` in the home of the person.

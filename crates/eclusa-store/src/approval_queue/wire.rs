@@ -140,7 +140,7 @@ pub(super) fn write(question: &Question) -> Result<String, String> {
             verdict: it.verdict.as_str().into(),
             verdict_reason: (&it.verdict_reason).into(),
         }),
-        preview: question.preview().map(|it| PreviewWire {
+        preview: question.made().map(|it| PreviewWire {
             summary: (&it.summary).into(),
             diff: (&it.diff).into(),
             whole: it.whole,
@@ -151,7 +151,7 @@ pub(super) fn write(question: &Question) -> Result<String, String> {
             _ => None,
         },
         signature: match &question.about {
-            QuestionAbout::Signature(it) => {
+            QuestionAbout::Signature(it, _) => {
                 Some(((&it.key).into(), it.repository.to_string_lossy(), (&it.what).into()))
             }
             _ => None,
@@ -218,17 +218,13 @@ pub(super) fn read(text: &str) -> Result<Question, String> {
         reverse_thinking: wire.deliverable.map(report_in).transpose()?,
         about: match (wire.preview, wire.hosts, wire.signature) {
             (None, None, None) => QuestionAbout::Running,
-            (Some(it), None, None) => QuestionAbout::Changes(Preview {
-                summary: it.summary.into_owned(),
-                diff: it.diff.into_owned(),
-                whole: it.whole,
-                choices: it.choices.into_iter().map(choice_in).collect(),
-            }),
+            (Some(it), None, None) => QuestionAbout::Changes(preview_in(it)),
             (None, Some(hosts), None) => QuestionAbout::Hosts(hosts.into_owned()),
-            (None, None, Some((key, repository, what))) => {
+            (Some(made), None, Some((key, repository, what))) => {
                 let repository = repository.into_owned().into();
                 let (key, what) = (key.into_owned(), what.into_owned());
-                QuestionAbout::Signature(SignatureRequest { key, repository, what })
+                let request = SignatureRequest { key, repository, what };
+                QuestionAbout::Signature(request, preview_in(made))
             }
             _ => return Err("it is about two things".to_owned()),
         },
@@ -257,6 +253,12 @@ fn choices_out(choices: &[(PathBuf, String)]) -> Vec<(Cow<'_, str>, Cow<'_, str>
 fn pending_in((call, hex): (u64, String)) -> Result<PendingRef, String> {
     let sha256 = Hash::from_hex(&hex).ok_or_else(|| unknown(&hex))?;
     Ok(PendingRef { call, sha256 })
+}
+
+fn preview_in(it: PreviewWire<'_>) -> Preview {
+    let choices = it.choices.into_iter().map(choice_in).collect();
+    let (summary, diff) = (it.summary.into_owned(), it.diff.into_owned());
+    Preview { summary, diff, whole: it.whole, choices }
 }
 
 fn choice_in((path, shown): (Cow<'_, str>, Cow<'_, str>)) -> (PathBuf, String) {

@@ -61,5 +61,5 @@ fn ask(tool: &str, args: &str, tty: OwnedFd, given_up: Arc<AtomicBool>) -> io::R
     write!(out, "Type `{shown}` to confirm (anything else cancels): ")?;
     out.flush()?;
     drop(out);
-    Ok(keys.line()? == TypedLine::Line(tool.to_owned()))
+    Ok(keys.answer()? == TypedLine::Line(tool.to_owned()))
 }

@@ -13,6 +13,7 @@ use std::{
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
+    io::ioctl_fionread,
     termios::{QueueSelector, tcflush},
 };
 
@@ -23,6 +24,9 @@ const POLL: Duration = Duration::from_millis(100);
 
 /// How long a question is on the screen before an answer to it can be typed.
 const GUARD: Duration = Duration::from_millis(300);
+
+/// How soon after a line another one belongs to the same paste.
+const TOGETHER: Duration = Duration::from_millis(20);
 
 /// What a person types.
 pub(super) struct KeyReader {
@@ -98,9 +102,29 @@ impl KeyReader {
         }
     }
 
+    /// The next line, if it came alone: a person types one answer, and a paste brings several lines, of which none is
+    /// an answer.
+    pub(super) fn answer(&mut self) -> io::Result<TypedLine> {
+        let line = self.line()?;
+        if !matches!(line, TypedLine::Line(_)) {
+            return Ok(line);
+        }
+        // The end of the input is no second line.
+        let more = self.ready_within(TOGETHER)? && ioctl_fionread(&self.tty).is_ok_and(|it| it > 0);
+        if !more {
+            return Ok(line);
+        }
+        self.settle()?;
+        Ok(TypedLine::Line(String::new()))
+    }
+
     fn ready(&self) -> io::Result<bool> {
+        self.ready_within(POLL)
+    }
+
+    fn ready_within(&self, time: Duration) -> io::Result<bool> {
         let mut fds = [PollFd::new(&self.tty, PollFlags::IN)];
-        let limit = Timespec::try_from(POLL).map_err(io::Error::other)?;
+        let limit = Timespec::try_from(time).map_err(io::Error::other)?;
         match poll(&mut fds, Some(&limit)) {
             Ok(count) => Ok(count > 0),
             Err(rustix::io::Errno::INTR) => Ok(false),

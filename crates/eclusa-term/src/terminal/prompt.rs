@@ -83,7 +83,7 @@ impl Prompt {
                 Some(_) => Phrase::ApplyChanges.text(),
                 None => Phrase::RunIt.text(),
             };
-            let line = match self.typed(&format!("{what} [{choices}] "))? {
+            let line = match self.typed(&format!("{what} [{choices}] "), KeyReader::answer)? {
                 TypedLine::Line(line) => line,
                 TypedLine::Resized => {
                     whole = self.show()?;
@@ -102,7 +102,7 @@ impl Prompt {
                 "a" if self.can_always() => self.always()?,
                 "i" if self.question.offers_instead() => self.instead()?,
                 "e" if self.question.can_edit() => self.edited()?,
-                "d" if self.question.preview().is_some() => self.page()?,
+                "d" if self.question.made().is_some() => self.page()?,
                 "p" if !self.choices_of_files().is_empty() => self.pick()?,
                 "q" => Some(Answer::Abort),
                 "?" | "h" => self.help()?,
@@ -217,7 +217,7 @@ impl Prompt {
         let mut text = String::new();
         let head: Vec<ShownLine> =
             self.lines().into_iter().filter(|it| it.0 != Role::Change).collect();
-        let diff = self.question.preview().map_or("", |it| it.diff.as_str());
+        let diff = self.question.made().map_or("", |it| it.diff.as_str());
         let diff = DiffView::of_width(self.paint, self.columns).whole().lines(diff);
         for line in self.painted(&head).iter().chain(&diff) {
             text.push_str(line);
@@ -234,8 +234,16 @@ impl Prompt {
 
     /// Asks for a line; `None` when there will be none.
     pub(super) fn read(&mut self, prompt: &str) -> io::Result<Option<String>> {
+        self.asked(prompt, KeyReader::line)
+    }
+
+    fn asked(
+        &mut self,
+        prompt: &str,
+        next: fn(&mut KeyReader) -> io::Result<TypedLine>,
+    ) -> io::Result<Option<String>> {
         loop {
-            match self.typed(prompt)? {
+            match self.typed(prompt, next)? {
                 TypedLine::Line(line) => return Ok(Some(line)),
                 TypedLine::End | TypedLine::GivenUp => return Ok(None),
                 TypedLine::Resized => {}
@@ -244,13 +252,17 @@ impl Prompt {
     }
 
     /// What comes of asking for a line. Where the terminal got another size, what is said next is for that.
-    fn typed(&mut self, prompt: &str) -> io::Result<TypedLine> {
+    fn typed(
+        &mut self,
+        prompt: &str,
+        next: fn(&mut KeyReader) -> io::Result<TypedLine>,
+    ) -> io::Result<TypedLine> {
         let mut out = io::stderr().lock();
         let prompt = layout::prompt(prompt, self.columns);
         write!(out, "{} ", self.paint.text(Style::Strong, &prompt))?;
         out.flush()?;
         drop(out);
-        let typed = self.keys.line()?;
+        let typed = next(&mut self.keys)?;
         match typed {
             TypedLine::End => writeln!(io::stderr())?,
             TypedLine::Resized => {
@@ -299,7 +311,7 @@ impl Prompt {
         }
         let text = Phrase::RuleForEverywhere.with(person.display());
         self.say(Style::Plain, &one_line(&text))?;
-        let answer = self.read(Phrase::AddRule.text())?;
+        let answer = self.asked(Phrase::AddRule.text(), KeyReader::answer)?;
         let answer = answer.unwrap_or_default().to_lowercase();
         if answer == "everywhere"
             && let Some(grant) = &self.question.grant
@@ -331,7 +343,7 @@ impl Prompt {
                 }
             }
         }
-        if self.question.preview().is_some() {
+        if self.question.made().is_some() {
             self.say(Style::Plain, Phrase::ShowAll.text())?;
         }
         if !self.choices_of_files().is_empty() {

@@ -34,7 +34,6 @@ pub(super) async fn run_with_hosts(
     let may_ask = (job.is_approved() || job.asks_a_person()) && order.program.is_none();
     let mut questions = if staged && may_ask { MAX_HOST_QUESTIONS } else { 0 };
     let mut opened: Vec<String> = Vec::new();
-    order.signing = if staged { signer.granted(job) } else { None };
     loop {
         let long = LongOutput::new(&settings.state, settings.keep.head);
         let seen = (watch.clone(), long.clone());

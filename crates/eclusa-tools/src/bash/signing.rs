@@ -8,7 +8,7 @@ use std::{
 };
 
 use eclusa::{Changes, Job, SignatureRequest};
-use eclusa_git::{ToSign, git_directory};
+use eclusa_git::{Signable, ToSign, common_directory, git_directory};
 use eclusa_sandbox::{GitSigner, Signing};
 
 use super::unsigned;
@@ -17,9 +17,20 @@ use crate::sandboxes::{
     signing::{Signatures, SigningService},
 };
 
-/// What people said yes to for their sessions: session, repository, key. Clones share it.
+/// What people said yes to for their sessions. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct SigningGrants(Arc<Mutex<HashSet<(String, PathBuf, String)>>>);
+pub(super) struct SigningGrants(Arc<Mutex<HashSet<SigningGrant>>>);
+
+/// A yes for a session to signatures of one kind, with one key, in one repository.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct SigningGrant {
+    session: String,
+    repository: PathBuf,
+    key: String,
+    kind: Signable,
+    /// Whether there was text from outside in the session: a yes from before that covers nothing after it.
+    outside: bool,
+}
 
 /// What becomes of signatures for one command.
 pub(super) struct CommandSigning<'a> {
@@ -53,22 +64,8 @@ impl<'a> CommandSigning<'a> {
         }
     }
 
-    /// Where a command is signed for whose session has a yes already.
-    pub(super) fn granted(&mut self, job: &Job) -> Option<SigningPlace> {
-        if self.signing == Signing::default() || self.grants.is_empty() {
-            return None;
-        }
-        let signer = self.find().ok()?;
-        let grant = (job.session().to_owned(), self.repository(), signer.key().to_owned());
-        if !self.grants.contains(&grant) {
-            return None;
-        }
-        self.settled = true;
-        self.open(signer, None)
-    }
-
-    /// Whether it is to run once more: a person said yes to signing what it made, or their key failed and it is
-    /// made without.
+    /// Whether it is to run once more: a person said yes to signing what it made, now or for their session, or their
+    /// key failed and it is made without. Only what the first run made is signed in the second.
     pub(super) async fn wants_another_run(
         &mut self,
         changes: &Changes,
@@ -95,19 +92,34 @@ impl<'a> CommandSigning<'a> {
                 return false;
             }
         };
-        let request = SignatureRequest {
-            key: signer.key().to_owned(),
-            repository: self.repository(),
-            what: to_sign.subjects().map(str::to_owned).collect(),
-        };
-        let Some(yes) = job.ask_to_sign(&request).await else {
-            self.why = Some("nobody said yes to a signature".to_owned());
+        let Some(repository) = self.repository_of(&to_sign) else {
+            self.why = Some("they are in several repositories".to_owned());
             return false;
         };
-        if yes.lasts() {
-            self.grants.insert((job.session().to_owned(), request.repository, request.key));
+        let key = signer.key().to_owned();
+        let outside = job.has_text_from_outside();
+        let grants: Vec<SigningGrant> = to_sign
+            .kinds()
+            .map(|kind| SigningGrant {
+                session: job.session().to_owned(),
+                repository: repository.clone(),
+                key: key.clone(),
+                kind,
+                outside,
+            })
+            .collect();
+        if !self.grants.cover(&grants) {
+            let what = to_sign.described().collect();
+            let request = SignatureRequest { key, repository, what };
+            let Some(yes) = job.ask_to_sign(&request, changes).await else {
+                self.why = Some("nobody said yes to a signature".to_owned());
+                return false;
+            };
+            if yes.lasts() {
+                self.grants.add(grants);
+            }
         }
-        self.open(signer, Some(to_sign)).is_some()
+        self.open(signer, to_sign).is_some()
     }
 
     /// Where the next run is signed.
@@ -133,13 +145,25 @@ impl<'a> CommandSigning<'a> {
         self.found.get_or_insert_with(find).clone()
     }
 
-    /// The repository that the command stands in.
-    fn repository(&self) -> PathBuf {
+    /// The repository that all of them were made in, which may be another than the one that the command stands in.
+    fn repository_of(&self, to_sign: &ToSign) -> Option<PathBuf> {
+        let mut places: Vec<PathBuf> =
+            to_sign.places().map(|it| self.sandboxes.settings().root.join(it)).collect();
+        places.dedup();
+        let [place] = places.as_slice() else { return None };
         let above = self.cwd.ancestors().find(|it| git_directory(it).is_some());
-        above.unwrap_or(&self.cwd).to_owned()
+        let is_here = |it: &Path| {
+            let own = git_directory(it).map(|it| common_directory(&it).canonicalize());
+            own.is_some_and(|it| it.is_ok_and(|it| Ok(it) == place.canonicalize().map_err(drop)))
+        };
+        Some(match above.filter(|it| is_here(it)) {
+            Some(above) => above.to_owned(),
+            None if place.ends_with(".git") => place.parent()?.to_owned(),
+            None => place.clone(),
+        })
     }
 
-    fn open(&mut self, signer: GitSigner, only: Option<ToSign>) -> Option<SigningPlace> {
+    fn open(&mut self, signer: GitSigner, only: ToSign) -> Option<SigningPlace> {
         let state = &self.sandboxes.settings().state;
         match SigningService::open(state, signer, self.signing, only) {
             Ok(service) => self.service.insert(service).place().into(),
@@ -152,19 +176,16 @@ impl<'a> CommandSigning<'a> {
 }
 
 impl SigningGrants {
-    fn is_empty(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    fn cover(&self, grants: &[SigningGrant]) -> bool {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        grants.iter().all(|it| known.contains(it))
     }
 
-    fn contains(&self, grant: &(String, PathBuf, String)) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(grant)
-    }
-
-    fn insert(&self, grant: (String, PathBuf, String)) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(grant);
+    fn add(&self, grants: Vec<SigningGrant>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(grants);
     }
 
     pub(super) fn forget(&self, session: &str) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|it| it.0 != session);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|it| it.session != session);
     }
 }

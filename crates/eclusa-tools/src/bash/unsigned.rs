@@ -4,7 +4,7 @@ use eclusa::{
     Changes, Node,
     workspace::{Content, FileNode},
 };
-use eclusa_git::{Signable, ToSign, loose_object_id};
+use eclusa_git::{Signable, ToSign, loose_object};
 use eclusa_sandbox::Signing;
 
 use crate::sandboxes::signing::Signatures;
@@ -19,10 +19,10 @@ pub(super) fn unsigned(changes: &Changes, signing: Signing) -> ToSign {
         return ToSign::default();
     }
     let added = changes.iter().filter(|it| it.before.is_none());
-    let added = added.filter_map(|it| Some((loose_object_id(&it.path)?, it.after.as_ref()?)));
-    let files = added.filter_map(|(id, node)| Some((id, Node::file(node)?)));
-    let found =
-        ToSign::unsigned(files.take(MAX_OBJECTS).filter_map(|(id, it)| Some((id, bytes(it)?))));
+    let files =
+        added.filter_map(|it| Some((loose_object(&it.path)?, Node::file(it.after.as_ref()?)?)));
+    let files = files.take(MAX_OBJECTS);
+    let found = ToSign::unsigned(files.filter_map(|(named, it)| Some((named, bytes(it)?))));
     let found = if signing.commits { found } else { found.without(Signable::Commit) };
     if signing.tags { found } else { found.without(Signable::Tag) }
 }

@@ -78,12 +78,12 @@ pub(crate) struct Signatures {
 }
 
 impl SigningService {
-    /// Signs these, and nothing else. Without them whatever is a commit or a tag.
+    /// Signs these, and nothing else.
     pub(crate) fn open(
         state: &Path,
         signer: GitSigner,
         signing: Signing,
-        only: Option<ToSign>,
+        only: ToSign,
     ) -> io::Result<SigningService> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let above = state.join("sign");
@@ -148,7 +148,7 @@ struct SigningWorker {
     directory: File,
     beside: PathBuf,
     signer: GitSigner,
-    only: Option<ToSign>,
+    only: ToSign,
     done: Arc<Mutex<Signatures>>,
 }
 
@@ -182,12 +182,7 @@ impl SigningWorker {
 
     fn sign(&mut self, name: &OsStr) -> Result<Vec<u8>, String> {
         let text = self.read(name).map_err(|err| format!("it cannot be read: {err}"))?;
-        let is_object = text.starts_with(b"tree ") || text.starts_with(b"object ");
-        let known = match &self.only {
-            Some(only) => only.covers(&text),
-            None => is_object,
-        };
-        if !known {
+        if !self.only.covers(&text) {
             return Err("it is not what a person said yes to".to_owned());
         }
         let made = self.done.lock().unwrap_or_else(PoisonError::into_inner).made;
@@ -195,9 +190,7 @@ impl SigningWorker {
             return Err(format!("more than {MAX_SIGNATURES} signatures for one command"));
         }
         let signature = self.signer.sign(&text, &self.beside)?;
-        if let Some(only) = &mut self.only {
-            only.signed(&text, &signature);
-        }
+        self.only.signed(&text, &signature);
         self.done.lock().unwrap_or_else(PoisonError::into_inner).made += 1;
         Ok(signature)
     }

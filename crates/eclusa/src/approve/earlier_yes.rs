@@ -29,7 +29,7 @@ impl<F: Fn(&Question) -> bool + Send + Sync> Approver for EarlierYes<F> {
                 QuestionAbout::Running => (self.covers)(question),
                 QuestionAbout::Changes(_)
                 | QuestionAbout::Hosts(_)
-                | QuestionAbout::Signature(_) => false,
+                | QuestionAbout::Signature(..) => false,
             };
             match covered {
                 true => Ok(Answer::Once),

@@ -12,6 +12,14 @@ impl Question {
         }
     }
 
+    /// What the call has changed so far, whether the question is about that or about signing it.
+    pub fn made(&self) -> Option<&Preview> {
+        match &self.about {
+            QuestionAbout::Changes(preview) | QuestionAbout::Signature(_, preview) => Some(preview),
+            QuestionAbout::Running | QuestionAbout::Hosts(_) => None,
+        }
+    }
+
     /// Whether one answer can be for all edits of the session: only the defaults ask about these.
     pub fn offers_edits(&self) -> bool {
         self.preview().is_some() && self.grant.is_some()
@@ -27,7 +35,7 @@ impl Question {
     /// What "for this session" would cover, in words.
     pub fn session_words(&self) -> Option<String> {
         let grant = self.grant.as_ref()?;
-        if let QuestionAbout::Signature(it) = &self.about {
+        if let QuestionAbout::Signature(it, _) = &self.about {
             return Some(format!(
                 "every signature with `{}` in `{}`",
                 it.key,
@@ -49,7 +57,7 @@ impl Question {
 
     /// Whether a person can answer in place of the tool: not while it runs.
     pub fn offers_instead(&self) -> bool {
-        !matches!(self.about, QuestionAbout::Hosts(_) | QuestionAbout::Signature(_))
+        !matches!(self.about, QuestionAbout::Hosts(_) | QuestionAbout::Signature(..))
     }
 
     /// Why the yes of this person would not count here; `None` where it does.

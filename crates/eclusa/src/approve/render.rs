@@ -144,6 +144,10 @@ pub fn render(question: &Question) -> Rendered {
             arguments(shown_args(question), &mut page);
             spellings(question, &mut page);
             touches(question, &mut page);
+            // A signature is made before anything is applied.
+            if let Some(preview) = question.made() {
+                changes(preview, &mut page);
+            }
         }
     }
     rules(question, &mut page);
@@ -175,7 +179,7 @@ fn tool(question: &Question, page: &mut lines::Page) {
         page.line(Role::Class, format!("asked by: task {}", name(task)));
     }
     // What is shown before it is applied, and undone if it must be, is not hard to take back.
-    if question.destructive && question.preview().is_none() {
+    if question.destructive && question.made().is_none() {
         page.line(Role::Warning, "warning: this cannot be undone".to_owned());
     }
 }
@@ -334,7 +338,7 @@ fn answers(question: &Question, page: &mut lines::Page) {
             QuestionAbout::Changes(_) => "yes, apply exactly these changes",
             QuestionAbout::Running => "yes, this once, with exactly these arguments",
             QuestionAbout::Hosts(_) => "yes, run it again with exactly these hosts open",
-            QuestionAbout::Signature(_) => "yes, run it again and sign exactly this",
+            QuestionAbout::Signature(..) => "yes, run it again and sign exactly this",
         },
     );
     if let Some(grant) = &question.grant {
@@ -351,7 +355,7 @@ fn answers(question: &Question, page: &mut lines::Page) {
     match question.about {
         QuestionAbout::Changes(_) => answer("n", "no, discard them; you can say why"),
         QuestionAbout::Hosts(_) => answer("n", "no, leave them closed; you can say why"),
-        QuestionAbout::Signature(_) => answer("n", "no, leave it unsigned; you can say why"),
+        QuestionAbout::Signature(..) => answer("n", "no, leave it unsigned; you can say why"),
         QuestionAbout::Running => {
             if question.offers_review() {
                 answer("r", "run it, and show its changes before they are applied");

@@ -7,12 +7,13 @@ use futures::{FutureExt, future::BoxFuture};
 use tokio::time::Instant;
 
 use crate::{
-    CallNesting, Events, Gate, Job, Mode, Output, Permit, Policy, Registry, Reply, Run,
+    CallNesting, Changes, Events, Gate, Job, Mode, Output, Permit, Policy, Registry, Reply, Run,
     SessionError, Stop, ToolCall, Validated,
     gate::{
         ask::{hosts::ask_about_hosts, signature::ask_to_sign},
         judge::can_stage,
         ledger::Started,
+        sessions,
         take::TakeYes,
     },
     tool::{Chamber, FinishedJob, OpenedHosts, SignatureRequest, SignatureYes},
@@ -60,8 +61,13 @@ impl Chamber for Gate {
         &'a self,
         call: &'a Validated,
         request: &'a SignatureRequest,
+        changes: &'a Changes,
     ) -> BoxFuture<'a, Option<SignatureYes>> {
-        Box::pin(ask_to_sign(self.setup(), Gate::run(self), call, request))
+        Box::pin(ask_to_sign(self.setup(), Gate::run(self), call, request, changes))
+    }
+
+    fn is_tainted(&self) -> bool {
+        sessions::moment(self.setup(), Gate::run(self)).taint.is_some()
     }
 
     fn mark_tainted(&self, how: &str) -> Result<(), SessionError> {

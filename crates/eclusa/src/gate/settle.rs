@@ -1,16 +1,11 @@
 //! Fifth gate: are the changes to the workspace to become real? The only file that makes a
 //! [`Settled`].
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use crate::{
-    Bounds, Changes, Decision, Diff, EffectGroup, EffectKind, EffectKinds, Effects, FoldedChanges,
-    JudgeContext, Output, Preview, Raw, RepositoryFacts, Rules, Run, Staged, Stop, Undo, Validated,
-    Verdict, Workspace,
+    Changes, Decision, EffectGroup, EffectKinds, FoldedChanges, JudgeContext, Output, Preview, Raw,
+    RepositoryFacts, Rules, Run, Staged, Stop, Undo, Validated, Verdict, Workspace,
     audit::trail::{ChangesOutcome, ChangesTrail, Trail, note_changes as note},
     gate::{
         Setup,
@@ -22,7 +17,7 @@ use crate::{
         pending::{Keeping, Ran, claim, note_refused},
         picked::PickedPart,
         sessions::grant_edits,
-        shown_changes::{summary_line, with_remarks},
+        shown_changes::{compare, effect_kinds, preview},
         spending::{Spending, give_back, spend},
         staging::drop_staging,
         take::TakenRun,
@@ -347,17 +342,7 @@ impl Settling<'_> {
 
     /// The changes as a person is shown them.
     async fn preview(&self) -> Option<Preview> {
-        let groups: Vec<String> = self.groups.iter().map(ToString::to_string).collect();
-        // What git did hangs together: its commits hold what the files hold.
-        let separable = !self.kinds.iter().any(|it| matches!(it, EffectKind::Git(_)));
-        let remarks = self.ran.remarks.clone();
-        compare(self.workspace, &self.shown, move |diff| {
-            let (shown, whole) = diff.shown_whole();
-            let summary = summary_line(&groups, &diff.summary());
-            let choices = if separable { diff.shown_choices() } else { Vec::new() };
-            Preview { summary, diff: with_remarks(&remarks, &groups, &shown), whole, choices }
-        })
-        .await
+        preview(self.workspace, &self.shown, (&self.groups, &self.kinds), &self.ran.remarks).await
     }
 }
 
@@ -368,31 +353,4 @@ fn discarded(stop: Stop) -> Stop {
 
 fn denied(why: &str) -> Stop {
     discarded(Stop::denied(Decider::Gate, why))
-}
-
-/// Compares files, which reads them, away from the threads that calls pass on.
-async fn compare<T: Send + 'static>(
-    workspace: &Workspace,
-    changes: &Arc<Changes>,
-    take: impl FnOnce(&Diff<'_>) -> T + Send + 'static,
-) -> Option<T> {
-    let (workspace, changes) = (workspace.clone(), changes.clone());
-    let comparing = tokio::task::spawn_blocking(move || {
-        take(&Diff::of(&changes, &workspace, Bounds::default()))
-    });
-    comparing.await.ok()
-}
-
-/// What sort of thing each change is. A policy that panics holds them all for edits.
-fn effect_kinds(
-    setup: &Setup,
-    call: &Validated,
-    changes: &Changes,
-    facts: &RepositoryFacts,
-) -> EffectKinds {
-    let (author, moment) = (call.view().into(), call.context());
-    let (lines, unruled) = (None, Decision::Ask);
-    let effects = Effects { author, changes, lines, facts, moment, unruled };
-    let kinds = catch_unwind(AssertUnwindSafe(|| setup.state.policy.load().effect_kinds(&effects)));
-    kinds.unwrap_or_else(|_panic| EffectKinds::all(EffectKind::Edit, changes.len()))
 }

@@ -21,8 +21,8 @@ pub use asking::Asking;
 
 use super::{Validated, registry::Registry};
 use crate::{
-    CallNesting, Decision, Event, Events, HiddenPaths, Mode, Origin, Output, Policy, Reply, Run,
-    SessionError, ToolCall, ToolError,
+    CallNesting, Changes, Decision, Event, Events, HiddenPaths, Mode, Origin, Output, Policy,
+    Reply, Run, SessionError, ToolCall, ToolError,
     policy::{BoundFile, plainly, read_named},
     tool::{OpenedHosts, SignatureRequest, SignatureYes},
 };
@@ -68,7 +68,11 @@ pub(crate) trait Chamber: Send + Sync {
         &'a self,
         call: &'a Validated,
         request: &'a SignatureRequest,
+        changes: &'a Changes,
     ) -> BoxFuture<'a, Option<SignatureYes>>;
+
+    /// Whether there is text from outside in the session by now.
+    fn is_tainted(&self) -> bool;
 
     /// Notes that text from outside has come into the session, and how. The error says why that
     /// cannot be kept.

@@ -9,7 +9,7 @@ pub struct SignatureRequest {
     pub key: String,
     /// The repository.
     pub repository: PathBuf,
-    /// The first line of each commit and tag.
+    /// What each commit and tag is, in whose name, and what its message begins with.
     pub what: Vec<String>,
 }
 

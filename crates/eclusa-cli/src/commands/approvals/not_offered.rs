@@ -20,7 +20,7 @@ pub(super) async fn offered(
 
 /// Why this answer could not be meant; `None`: it is offered.
 fn not_offered(question: &Question, reference: &str, answer: &Answer) -> Option<String> {
-    let whole = question.preview().is_none_or(|it| it.whole);
+    let whole = question.made().is_none_or(|it| it.whole);
     match answer {
         Answer::Session if question.grant.is_none() || !whole => {
             Some(format!("approval {reference} is about this call alone; leave out `--session`"))

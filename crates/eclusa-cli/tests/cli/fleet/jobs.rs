@@ -167,6 +167,33 @@ fn a_job_enrols_by_its_token_and_is_what_the_policy_says() {
     assert!(machine.eclusa(&["fleet", "status"]).out.contains("labels: none"));
 }
 
+/// Whoever has a signature by ES256 can make a second one of the same text.
+#[test]
+fn another_signature_of_a_token_lets_no_other_machine_in() {
+    let Some(trail) = Trail::new() else { return };
+    let platform = Platform::new();
+    platform.push(&trail, "");
+    let token = platform.token(|_, _| {});
+    let (text, signature) = token.rsplit_once('.').unwrap();
+    let signature = BASE64.decode(signature).unwrap();
+    let order = "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551";
+    let (mut other, mut borrow) = (signature.clone(), 0);
+    for at in (0..32).rev() {
+        let digit = i32::from(u8::from_str_radix(&order[2 * at..2 * at + 2], 16).unwrap());
+        let left = digit - i32::from(signature[32 + at]) - borrow;
+        borrow = i32::from(left < 0);
+        other[32 + at] = u8::try_from(left.rem_euclid(256)).unwrap();
+    }
+    let other = format!("{text}.{}", BASE64.encode(&other));
+    assert_ne!(other, token);
+    assert_eq!(enrol(&trail, &worker(), &other).code, 0, "the issuer has signed it");
+    for again in [&token, &other] {
+        let ran = enrol(&trail, &worker(), again);
+        assert!(ran.code == 1 && ran.err.contains("let another machine in before"), "{ran:?}");
+    }
+    assert_eq!(trail.database.query("select count(*) from machines"), "1");
+}
+
 #[test]
 fn a_token_that_is_not_of_such_a_job_lets_nobody_in() {
     let Some(trail) = Trail::new() else { return };

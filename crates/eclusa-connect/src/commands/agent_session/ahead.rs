@@ -197,7 +197,7 @@ impl Approver for NotedQuestion {
                 QuestionAbout::Changes(_) => {
                     Err(NotAsked::Unavailable("the agent's prompt is too small".to_owned()))
                 }
-                QuestionAbout::Running | QuestionAbout::Hosts(_) | QuestionAbout::Signature(_) => {
+                QuestionAbout::Running | QuestionAbout::Hosts(_) | QuestionAbout::Signature(..) => {
                     Err(NotAsked::Failed("it has to be asked about before it runs".to_owned()))
                 }
             }

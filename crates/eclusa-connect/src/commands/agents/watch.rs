@@ -13,7 +13,7 @@ use eclusa_app::person;
 use eclusa_term::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{InstallScope, settings_files::files};
+use super::{InstallScope, pause, settings_files::files};
 use crate::{
     AgentSpec, EntryState,
     commands::{
@@ -95,6 +95,9 @@ fn obstacle(global: &Global, agent: &AgentSpec, root: &Path, file: &Path) -> Opt
     }
     if !is_absent(&paths.fleet()) {
         return Some("this machine is in a fleet");
+    }
+    if pause::refusal(&paths, agent.name).is_some() {
+        return Some("it is paused");
     }
     // The session may have been started elsewhere than where its hook runs.
     let there = Global { workspace: Some(paths.workspace), ..global.clone() };

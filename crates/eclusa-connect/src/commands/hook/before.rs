@@ -237,7 +237,7 @@ impl Approver for AgentPrompt {
                 QuestionAbout::Running => None,
                 QuestionAbout::Changes(_) if question.class == PermissionClass::File => None,
                 QuestionAbout::Changes(_) => Some("the agent cannot show changes"),
-                QuestionAbout::Hosts(_) | QuestionAbout::Signature(_) => {
+                QuestionAbout::Hosts(_) | QuestionAbout::Signature(..) => {
                     Some("the agent does not ask while a call runs")
                 }
             };

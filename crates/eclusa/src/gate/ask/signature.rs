@@ -7,29 +7,33 @@ use super::{
     runs,
 };
 use crate::{
-    Answer, CallUses, Decision, Hash, Question, Reason, Run, Source, Validated, Verdict,
+    Answer, CallUses, Changes, Decision, Hash, Preview, Question, Reason, Run, Source, Validated,
+    Verdict,
     approve::QuestionAbout,
-    gate::{Setup, question::question_with},
+    gate::{Setup, question::question_with, shown_changes::preview_so_far},
     policy::plainly,
     tool::{SignatureRequest, SignatureYes},
 };
 
-/// Subjects that are shown.
-const MAX_SUBJECTS: usize = 5;
+/// So many are named.
+const MAX_NAMED: usize = 20;
 
-/// Asks whether what a call made may be signed. A yes is for exactly this, or for the rest of the session for
-/// this key in this repository; whatever is not the yes of a person who is asked now is a no.
+/// Asks whether what a call made may be signed, and shows what it has changed: the signature is made before anything
+/// is applied. A yes is for exactly this, or for the rest of the session for this key in this repository; whatever is
+/// not the yes of a person who is asked now is a no.
 pub(in crate::gate) async fn ask_to_sign(
     setup: &Setup,
     run: &Run,
     call: &Validated,
     request: &SignatureRequest,
+    changes: &Changes,
 ) -> Option<SignatureYes> {
     // Whoever does not wait for answers has nobody to ask while the call runs.
     if run.park || run.ahead {
         return None;
     }
-    let question = question(setup, run, call, request);
+    let made = preview_so_far(setup, run, call, changes).await?;
+    let question = question(setup, run, call, request, made);
     let (covers, keeping) = (None, None);
     let inquiry =
         Inquiry { setup, run, call, question, covers, edits: &[], keeping, running: true };
@@ -43,10 +47,18 @@ pub(in crate::gate) async fn ask_to_sign(
     }
 }
 
-fn question(setup: &Setup, run: &Run, call: &Validated, request: &SignatureRequest) -> Question {
-    let shown = request.what.iter().take(MAX_SUBJECTS).map(|it| format!("`{}`", plainly(it)));
+fn question(
+    setup: &Setup,
+    run: &Run,
+    call: &Validated,
+    request: &SignatureRequest,
+    made: Preview,
+) -> Question {
+    // No word of theirs ends the quotes around it.
+    let named = |it: &String| format!("`{}`", plainly(it).replace('`', "'"));
+    let shown = request.what.iter().take(MAX_NAMED).map(named);
     let shown: Vec<String> = shown.collect();
-    let more = request.what.len().saturating_sub(MAX_SUBJECTS);
+    let more = request.what.len().saturating_sub(MAX_NAMED);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     let text = format!(
         "it made {}{more} in `{}`; a yes runs it again and signs exactly that with your key `{}`",
@@ -59,9 +71,9 @@ fn question(setup: &Setup, run: &Run, call: &Validated, request: &SignatureReque
     let verdict = with_least_proof(setup, Verdict::from_reasons(vec![reason]));
     // For the session it is offered where any other answer would be.
     let grant = grant_for(setup, call, Some(&verdict));
-    let what = Hash::sha256(format!("{request:?}").as_bytes());
+    let what = Hash::sha256(format!("{request:?} {made:?}").as_bytes());
     let binding = format!("{} signature {what}", call.binding());
-    let about = QuestionAbout::Signature(request.clone());
+    let about = QuestionAbout::Signature(request.clone(), made);
     Question {
         about,
         binding,

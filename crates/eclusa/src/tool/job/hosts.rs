@@ -6,7 +6,7 @@ use eclusa_net::{ClosedHosts, HostAccess, HostPattern, HostSet};
 
 use super::Job;
 use crate::{
-    Decision, HostRefused, Mode, Policy, Touch,
+    Changes, Decision, HostRefused, Mode, Policy, Touch,
     policy::{named_hosts, tried_all_the_same},
     tool::{OpenedHosts, SignatureRequest, SignatureYes},
 };
@@ -37,6 +37,11 @@ impl Job {
         access
     }
 
+    /// Whether there is text from outside in the session: an answer from before that is none for this call.
+    pub fn has_text_from_outside(&self) -> bool {
+        self.call.context().taint.is_some() || self.gate.is_tainted()
+    }
+
     /// Whether it is tried although there is text from outside. A policy that panics was asked before.
     fn is_tried_in_taint(&self, policy: &dyn Policy) -> bool {
         let tried = || tried_all_the_same(policy, &self.call.view()).is_some();
@@ -56,11 +61,15 @@ impl Job {
         answered
     }
 
-    /// Asks a person whether what this call made may be signed with their key. `None` where nobody said yes. The
-    /// time that takes is not the tool's.
-    pub async fn ask_to_sign(&self, request: &SignatureRequest) -> Option<SignatureYes> {
+    /// Asks a person whether what this call made may be signed with their key. They are shown what it changed so far.
+    /// `None` where nobody said yes. The time that takes is not the tool's.
+    pub async fn ask_to_sign(
+        &self,
+        request: &SignatureRequest,
+        changes: &Changes,
+    ) -> Option<SignatureYes> {
         let asking = self.asking();
-        let answered = self.gate.ask_to_sign(&self.call, request).await;
+        let answered = self.gate.ask_to_sign(&self.call, request, changes).await;
         drop(asking);
         answered
     }
