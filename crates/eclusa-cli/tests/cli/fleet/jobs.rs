@@ -179,7 +179,8 @@ fn another_signature_of_a_token_lets_no_other_machine_in() {
     let order = "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551";
     let (mut other, mut borrow) = (signature.clone(), 0);
     for at in (0..32).rev() {
-        let digit = i32::from(u8::from_str_radix(&order[2 * at..2 * at + 2], 16).unwrap());
+        let digit =
+            i32::from(u8::from_str_radix(order.get(2 * at..2 * at + 2).unwrap(), 16).unwrap());
         let left = digit - i32::from(signature[32 + at]) - borrow;
         borrow = i32::from(left < 0);
         other[32 + at] = u8::try_from(left.rem_euclid(256)).unwrap();
