@@ -1,11 +1,7 @@
 //! One transaction from its first file aside to its place among the finished ones.
 
-use std::{
-    fs::File,
-    io::{self, Write},
-    os::fd::OwnedFd,
-    path::PathBuf,
-};
+use std::io::Write as _;
+use std::{fs::File, io, os::fd::OwnedFd, path::PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 
