@@ -118,6 +118,7 @@ fn a_plan_is_applied_as_one_call_or_not_at_all() {
     let mut person = Person::runs(&world, &words);
     person.sees("look at it");
     person.answers("n");
+    person.sees("Why?");
     person.types("not now");
     let (code, seen) = person.ends();
     assert!(code == 3 && seen.contains("Nothing of the plan was applied"), "{seen}");
