@@ -3,8 +3,11 @@
 use std::{
     collections::HashMap,
     net::SocketAddrV4,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
+
+#[cfg(enforced)]
+use std::sync::PoisonError;
 
 /// Servers for [`Plan::servers`](crate::Plan::servers): a command reaches those that it has started, and those of the
 /// commands that have the same. Clones are the same servers.
