@@ -27,7 +27,7 @@ use eclusa_models::{ScriptModel, TurnLimits};
 use eclusa_sandbox::Enforcement;
 use eclusa_tools::WriteTracking;
 use serde_json::{Value, json};
-use tokio::sync::{Notify, mpsc::UnboundedReceiver};
+use tokio::sync::{Semaphore, mpsc::UnboundedReceiver};
 
 use paced::PacedModel;
 
@@ -89,7 +89,7 @@ pub(super) async fn run(global: &Global) -> Result<Exit, Failure> {
         terminal: Terminal::new(false, None),
         run: gate.run().clone(),
         watched: std::io::stdout().is_terminal(),
-        next: Arc::default(),
+        next: Arc::new(Semaphore::new(0)),
     };
     if let Some(missing) = missing {
         stage.say(&missing)?;
@@ -212,8 +212,8 @@ struct DemoStage<'a> {
     run: Run,
     /// Whether somebody says when it goes on.
     watched: bool,
-    /// The model may go on.
-    next: Arc<Notify>,
+    /// So many answers more the model may give.
+    next: Arc<Semaphore>,
 }
 
 impl DemoStage<'_> {
@@ -268,7 +268,13 @@ impl DemoStage<'_> {
             handle.interrupt();
         });
         let turn = conversation.turn(UserMessage::from(words));
-        let (report, told) = tokio::join!(turn, self.follow(events));
+        let followed = async {
+            let told = self.follow(events).await;
+            // Where nobody looks any more, nothing waits for them.
+            self.next.close();
+            told
+        };
+        let (report, told) = tokio::join!(turn, followed);
         told?;
         match report.end {
             TurnEnd::Aborted | TurnEnd::Interrupted => Ok(false),
@@ -293,7 +299,7 @@ impl DemoStage<'_> {
                 AgentEvent::Answered(call) => {
                     self.report("", &call)?;
                     self.pause().await?;
-                    self.next.notify_one();
+                    self.next.add_permits(1);
                 }
                 AgentEvent::Task { persona, event, .. } => match *event {
                     AgentEvent::Call { tool, args, .. } => {

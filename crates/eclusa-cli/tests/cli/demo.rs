@@ -42,6 +42,18 @@ fn the_demo_shows_every_gate_and_the_first_page_shows_the_demo() {
     assert_eq!(std::fs::read_dir(world.path("workspace")).unwrap().count(), 0);
 }
 
+/// `eclusa demo | head -1`.
+#[test]
+fn the_demo_ends_where_nobody_reads_on() {
+    eclusa_testing::needs!(Namespaces);
+    let world = World::new();
+    let mut command = world.command(&["demo"]);
+    command.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::piped());
+    let mut child = command.stderr(std::process::Stdio::null()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert!(!child.wait().unwrap().success());
+}
+
 /// Where it waits for whoever reads it.
 const NEXT: &str = "Enter shows the next scene";
 

@@ -10,17 +10,17 @@ use eclusa_models::{
     model::{Delta, ModelError, ModelProfile, ModelReply, ModelRequest},
 };
 use futures::future::BoxFuture;
-use tokio::sync::Notify;
+use tokio::sync::Semaphore;
 
 /// A model whose first words come at once, and the others when it is told to go on.
 pub(super) struct PacedModel {
     script: ScriptModel,
     has_begun: AtomicBool,
-    next: Arc<Notify>,
+    next: Arc<Semaphore>,
 }
 
 impl PacedModel {
-    pub(super) fn new(script: ScriptModel, next: Arc<Notify>) -> PacedModel {
+    pub(super) fn new(script: ScriptModel, next: Arc<Semaphore>) -> PacedModel {
         PacedModel { script, has_begun: AtomicBool::new(false), next }
     }
 }
@@ -41,7 +41,10 @@ impl Model for PacedModel {
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         Box::pin(async move {
             if self.has_begun.swap(true, Ordering::Relaxed) {
-                self.next.notified().await;
+                // Closed: nobody looks any more.
+                if let Ok(permit) = self.next.acquire().await {
+                    permit.forget();
+                }
             }
             self.script.ask(body, hear).await
         })
